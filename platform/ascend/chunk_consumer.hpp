@@ -24,6 +24,7 @@
 #include "platform/ascend/impl/file_progress.hpp"
 #include "platform/ascend/impl/files_under_way.hpp"
 #include "platform/ascend/impl/record_start.hpp"
+#include "platform/ascend/impl/unnamed_losses.hpp"
 
 namespace opdump::ascend {
 inline namespace OPDUMP_NAMESPACE {
@@ -103,7 +104,8 @@ class ChunkConsumer {
     const Turn turn(*this);
     if (active_) return Status::already_initialised;
     if (drainer_attached_) return Status::drainer_attached;
-    if (config.form.layout != Layout::cann || digest_bytes(config.form) != 0 || !privacy_rules(config).empty())
+    if (config.form.layout != Layout::cann || digest_bytes(config.form) != 0 ||
+        !privacy_rules(config).empty())
       return Status::not_supported;
     if (ring_memory_.size() < kLeastRingBytes || journal_bytes_ < kJournalBytes) return Status::no_memory;
     const Status status =
@@ -327,13 +329,10 @@ class ChunkConsumer {
     lost.cause = cause;
     lost.status = status;
     const std::string_view path = name.path.substr(0, kMaxChunkPathBytes);
-    const bool is_named = path.size() == name.path.size() && gap_.count == 0;
+    const bool is_named = path.size() == name.path.size() && unnamed_.empty();
     if (!is_named) lost.is_record = false;
-    if (gap_.count != 0 || !ring_.send_at_once(lost, is_named ? as_bytes(path) : Bytes())) {
-      if (gap_.count == 0) gap_ = lost;
-      gap_.event = ChunkEvent::gap;
-      ++gap_.count;
-    }
+    if (!unnamed_.empty() || !ring_.send_at_once(lost, is_named ? as_bytes(path) : Bytes()))
+      unnamed_.add(lost);
     return status == Status::ok ? kind_of(cause).status : status;
   }
 
@@ -422,8 +421,8 @@ class ChunkConsumer {
       if (file.state == State::ending) send_end(file);
       sent = sent && file.state != State::ending;
     }
-    if (gap_.count != 0 && ring_.send_at_once(gap_, {})) gap_ = {};
-    return sent && gap_.count == 0;
+    unnamed_.send_to([this](const ChunkMessage& gap) { return ring_.send_at_once(gap, {}); });
+    return sent && unnamed_.empty();
   }
 
   Clock& clock_;
@@ -438,7 +437,7 @@ class ChunkConsumer {
   bool drainer_attached_ = false;
   FilesUnderWay open_{};
   EndedFiles ended_{};
-  ChunkMessage gap_{};  ///< files lost without a name that the ring had no room for; `count` 0: none
+  UnnamedLosses unnamed_;
   ChunkAccount account_{};
   Count chunks_;
   Count unwanted_;

@@ -220,7 +220,7 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
     Directory* directory = nullptr;
     if (const int error = find_directory(name, directory)) return fail(error);
     bool made = false;
-    const int error = append_file(directory->fd.get(), file_name, parts, syncs_each(), made);
+    const int error = lines_.append(directory->fd.get(), file_name, parts, syncs_each(), made);
     directory->file_system->dirty = true;
     if (error == 0) {
       quota_.add(made ? 1 : 0, bytes);
@@ -236,8 +236,8 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
 Status TreeSink::sync() {
   if (!is_ours()) return refuse(Status::not_supported);
   quota_.let_go();
-  if (fsync_ != Fsync::finalize) return Status::ok;
-  int first_error = 0;
+  int first_error = lines_.close();
+  if (fsync_ != Fsync::finalize) return first_error == 0 ? Status::ok : fail(first_error);
 #if OPDUMP_POSIX_SYNCFS
   for (FileSystem& file_system : file_systems_) {
     if (!file_system.dirty) continue;

@@ -9,6 +9,7 @@
 #include "opdump/knobs.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/tree/appended_file.hpp"
 #include "platform/posix/tree/tree_quota.hpp"
 
 namespace opdump::posix {
@@ -208,6 +209,7 @@ class TreeSink final : public Sink {
   std::size_t next_evicted_ = 0;
   bool mapping_is_held_ = false;  ///< by another process, at the last attempt
   int last_errno_ = 0;
+  AppendedFile lines_;
 };
 
 static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 2816);

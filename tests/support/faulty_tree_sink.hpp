@@ -113,6 +113,7 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 #define fsync(file) faulty_fsync(file)
 #define syncfs faulty_syncfs
 #define flock faulty_flock
+#include "platform/posix/tree/appended_file.cpp"
 #include "platform/posix/tree/tree_files.cpp"
 #include "platform/posix/tree_sink.cpp"
 #undef openat

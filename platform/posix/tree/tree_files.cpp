@@ -176,21 +176,5 @@ int make_file(int directory, const char* name, std::span<const Bytes> parts, boo
   return error;
 }
 
-int append_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each, bool& made) {
-  UniqueFd file(open_at(directory, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file) return errno;
-  struct stat status;
-  if (fstat(file.get(), &status) != 0) return errno;
-  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
-  made = status.st_size == 0;
-  if (made)
-    if (const int error = force_mode(file.get(), 0600)) return error;
-  int error = write_all(file.get(), parts);
-  if (error == 0 && syncs_each && fsync(file.get()) != 0) error = errno;
-  if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;
-  const int close_error = file.close();
-  return error != 0 ? error : close_error;
-}
-
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -47,8 +47,5 @@ int append_mapping(int directory, std::string_view short_name, std::string_view 
 /// Makes a file that holds `parts`, unless one of that name exists. A failed call leaves no file of its own.
 int make_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each);
 
-/// Adds `parts` to a file, all or nothing. `made` becomes true when there was no such file.
-int append_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each, bool& made);
-
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -14,8 +14,9 @@
 namespace opdump::compare {
 namespace {
 
-/// Blocks of both sides, their float32 form included, lie in the cache of one core.
-constexpr std::size_t kBlockElements = 16384;
+/// Blocks of both sides, their float32 form included, lie in the nearest cache while one loop after the other
+/// goes through them.
+constexpr std::size_t kBlockElements = 1024;
 /// What one thread takes at a time; partial sums are added up in the order of these.
 constexpr std::uint64_t kPartElements = kThreadElements;
 

@@ -14,12 +14,12 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/dump/found_files.hpp"
-#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/verify/digested_records.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
+#include "src/tool/verify/file_soundness.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 
 namespace opdump::tool {
@@ -56,23 +56,11 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
 
 }  // namespace
 
-void DumpCheck::Device::join(Device& other) {
-  all_closed &= other.all_closed;
-  unnamed += other.unnamed;
-  is_unsure |= other.is_unsure;
-  found += other.found;
-  removed += other.removed;
-  is_cut |= other.is_cut;
-  has_history |= other.has_history;
-  counts_rows |= other.counts_rows;
-  has_rows |= other.has_rows;
-  other = {};
-}
-
 DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
     : context_(context),
       directory_(std::move(directory)),
       told_(journal_, context.findings),
+      triggers_(told_),
       tokens_(directory_, context.findings) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
@@ -94,7 +82,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   if (context_.wanted == nullptr) return;
   if (context_.wants_cards) context_.wanted->take(cards);
   known_.sort();
-  const auto has = [&](std::uint64_t device) { return devices_.contains(device); };
+  const auto has = [&](std::uint64_t device) { return devices_.has(device); };
   context_.is_of_wanted |= context_.wanted->is_of(has);
   context_.wanted->find_absent(known_, directory_, has, context_.findings);
   tell_problem(known_.hashes());
@@ -190,7 +178,7 @@ void DumpCheck::check_journal(const std::string& name) {
   summary.written = has_history_ ? history_wrote_ : check->written();
   summary.lost = check->lost();
 
-  Device& device = devices_[summary.name.device];
+  JournaledDevice& device = devices_[summary.name.device];
   device.has_journal = true;
   device.all_closed &= summary.closed;
   device.is_cut |= cut_->may_be;
@@ -201,7 +189,7 @@ void DumpCheck::check_journal(const std::string& name) {
     // Until its end nothing tells what a history has written.
     device.is_unsure |= has_history_ && !summary.closed;
   }
-  tell_triggers(summary.closed);
+  triggers_.tell(summary.closed);
   check_digests(name, summary, device);
   cut_ = nullptr;
   context_.journals.push_back(std::move(summary));
@@ -222,30 +210,6 @@ void DumpCheck::on_cut_counts(std::uint32_t written, std::uint32_t lost) {
 void DumpCheck::add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message) {
   context_.findings.add(kind, wrong, {path_of(directory_, path), message},
                         {{"path", path_of(directory_, path)}, {"message", message}});
-}
-
-const DumpCheck::RealNames& DumpCheck::real_names(const std::string& directory) {
-  constexpr std::size_t kMostMappings = 16;
-  const auto found = mappings_.find(directory);
-  if (found != mappings_.end()) return found->second;
-  if (mappings_.size() == kMostMappings) mappings_.clear();
-  MappingFile mapping;
-  // A row that cannot be read is told by the walk.
-  static_cast<void>(mapping.read(path_of(directory, kMappingFileName)));
-  RealNames& names = mappings_[directory];
-  for (const auto& [file, real] : mapping.rows()) names[real] = file;
-  return names;
-}
-
-/// Where the file of the journal's `path` is: under its own name or under that of `mapping.csv`.
-std::string DumpCheck::find_file(const std::string& path) {
-  const std::string full = path_of(directory_, path);
-  struct stat status {};
-  if (look_at(full, status) || (errno != ENOENT && errno != ENAMETOOLONG)) return full;
-  const std::size_t slash = full.rfind('/');
-  const RealNames& names = real_names(full.substr(0, slash));
-  const auto found = names.find(full.substr(slash + 1));
-  return found == names.end() ? full : full.substr(0, slash + 1) + found->second;
 }
 
 void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
@@ -312,7 +276,8 @@ void DumpCheck::on_digests(std::uint32_t count, std::uint64_t bytes) {
 }
 
 /// The file of digests beside the journal `name`, if there is or should be one.
-void DumpCheck::check_digests(const std::string& name, const JournalSummary& summary, Device& device) {
+void DumpCheck::check_digests(const std::string& name, const JournalSummary& summary,
+                              JournaledDevice& device) {
   constexpr std::string_view kJournal = ".journal";
   const std::string file = name.substr(0, name.size() - kJournal.size()) + std::string(kDigestSuffix);
   struct stat status {};
@@ -350,28 +315,12 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
   }
 }
 
-/// Whether the file reads as what its name's suffix says.
-bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
-  if (context_.quick) return true;
-  if (suffix.ends_with(".npy")) return context_.file.open_array(file, {}) == RecordFile::Opened::ok;
-  if (suffix.ends_with(".bin")) return is_lite_sound(file, suffix);
-  return !is_record_suffix(suffix) || context_.file.open(file) == RecordFile::Opened::ok;
-}
-
-/// The same of a file whose name tells shape and dtype; `suffix` is what stands behind the operator's name.
-bool DumpCheck::is_lite_sound(const std::string& file, std::string_view suffix) {
-  const std::string any_op = "op" + std::string(suffix);
-  const std::optional<LiteName> name = parse_lite_name(any_op);
-  return name &&
-         context_.file.open_bytes(file, named_tensor(*name), name->padded()) == RecordFile::Opened::ok;
-}
-
 /// False when the file was removed to make room.
 bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                            std::uint64_t bytes, std::string_view suffix) {
   listed_.add(path_hash(path_text));
   const std::string text(path_text);
-  const std::string file = find_file(text);
+  const std::string file = names_.find(path_of(directory_, text));
   struct stat status {};
   if (!look_at(file, status)) {
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
@@ -388,7 +337,7 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
     add_file(
         FindingKind::bad_file, true, text,
         "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) + " were written");
-  } else if (!is_sound(file, suffix)) {
+  } else if (!context_.quick && !is_sound(context_.file, file, suffix)) {
     add_file(FindingKind::bad_file, true, text, context_.file.error());
   } else if (const std::string unlike = context_.quick ? "" : tokens_.problem_of(file, context_.file);
              !unlike.empty()) {
@@ -461,38 +410,16 @@ void DumpCheck::on_history(std::uint32_t, std::uint32_t) {
 }
 
 void DumpCheck::on_fired(const ToldFiring& firing) {
-  TriggerAccount& account = triggers_[firing.trigger];
-  account.trigger.trigger = firing.trigger;
-  account.trigger.cause = firing.cause;
-  ++account.fired;
-  told_.fired(firing);
+  triggers_.add_firing(firing);
 }
 
 void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) {
-  TriggerAccount& account = triggers_[trigger.trigger];
-  account.trigger.trigger = trigger.trigger;
-  account.trigger.cause = trigger.cause;
-  account.counts = counts;
-  account.counted = true;
-  if (counts.fired != account.fired && !cut_->may_be)
-    on_problem(number, "trigger " + std::to_string(trigger.trigger) + " counts " +
-                           count_text(counts.fired, "firing") + ", and the lines before tell of " +
-                           std::to_string(account.fired));
+  triggers_.add_counts(number, trigger, counts, cut_->may_be);
 }
 
 void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
   history_wrote_ = records;
   if (lost != 0) told_.refused_by_sink(lost);
-}
-
-void DumpCheck::tell_triggers(bool closed) {
-  for (const auto& [number, account] : triggers_) {
-    if (account.counted) {
-      told_.trigger(account.trigger, account.counts);
-    } else if (closed) {
-      on_problem(0, "nothing tells how often trigger " + std::to_string(number) + " was held back");
-    }
-  }
 }
 
 void DumpCheck::on_chunk(const JournalLine& line) {
@@ -521,7 +448,9 @@ void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::
   told_.dumps_removed(count, first, last);
 }
 
-void DumpCheck::on_unreceived(std::uint64_t first, std::uint64_t last) { told_.unreceived(first, last); }
+void DumpCheck::on_unreceived(std::uint64_t first, std::uint64_t last) {
+  told_.unreceived(first, last);
+}
 
 void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
   told_.problem(number, what);
@@ -552,61 +481,26 @@ void DumpCheck::check_other(const JournalLine& line) {
     add_file(FindingKind::removed, true, std::string(line.path_text), causes_text(kQuotaWord));
 }
 
-/// The device of the file at that path below the dump's directory. Where a layout does not tell it, the files
-/// of all devices without names are counted together.
-DumpCheck::Devices::iterator DumpCheck::device_of(const std::string& path) {
-  if (const std::optional<std::uint64_t> number = device_in(path)) return devices_.find(*number);
-  if (devices_.size() < 2) return devices_.begin();
-  const auto with_gaps = std::find_if(devices_.begin(), devices_.end(),
-                                      [](const auto& device) { return device.second.has_gaps; });
-  if (with_gaps == devices_.end()) return devices_.begin();
-  is_shared_ = true;
-  return with_gaps;
-}
-
-/// All devices that journals without names count records of become the first of these.
-void DumpCheck::join_devices() {
-  Device* first = nullptr;
-  for (auto& [number, device] : devices_) {
-    if (!device.has_gaps) continue;
-    if (first == nullptr) {
-      first = &device;
-    } else {
-      first->join(device);
-    }
-  }
-}
-
-/// Of a journal that names no files, the count of files is all that can be compared.
 void DumpCheck::tell_counted_files() {
-  if (is_shared_) join_devices();
-  for (const auto& [number, device] : devices_) {
-    if (!device.has_gaps) continue;
-    if (device.removed != 0) {
-      const std::string text = count_text(device.removed, "file");
-      add_file(FindingKind::removed, true, std::to_string(number), text);
-      if (context_.wanted != nullptr) known_.add_nameless(device.removed);
-    }
-    const std::uint64_t found = device.found + device.removed;
-    if (found == device.unnamed) continue;
-    const bool fewer = found < device.unnamed;
-    if (device.is_unsure || (!fewer && !device.all_closed)) continue;
-    const std::string text = std::to_string(found) + (device.has_rows ? " files and rows" : " files") +
-                             ", and the journals without names count " + count_text(device.unnamed, "record");
-    if (fewer && device.is_cut) {
-      const std::string path = path_of(directory_, std::to_string(number));
-      context_.findings.add_overwritten({{"path", path}, {"message", text}}, device.unnamed - found);
-      context_.findings.add_row(FindingKind::overwritten, {path, text});
-      continue;
-    }
-    add_file(fewer ? FindingKind::missing : FindingKind::unlisted, true, std::to_string(number), text);
-  }
+  devices_.tell(
+      {.file = [this](FindingKind kind, std::uint64_t device,
+                      const std::string& text) { add_file(kind, true, std::to_string(device), text); },
+       .removed =
+           [this](std::uint64_t removed) {
+             if (context_.wanted != nullptr) known_.add_nameless(removed);
+           },
+       .overwritten =
+           [this](std::uint64_t device, const std::string& text, std::uint64_t records) {
+             const std::string path = path_of(directory_, std::to_string(device));
+             context_.findings.add_overwritten({{"path", path}, {"message", text}}, records);
+             context_.findings.add_row(FindingKind::overwritten, {path, text});
+           }});
 }
 
-void DumpCheck::check_unnamed(Device& device, const std::string& path, std::string_view suffix) {
+void DumpCheck::check_unnamed(JournaledDevice& device, const std::string& path, std::string_view suffix) {
   const std::string full = path_of(directory_, path);
   ++device.found;
-  if (!is_sound(full, suffix)) {
+  if (!context_.quick && !is_sound(context_.file, full, suffix)) {
     add_file(FindingKind::bad_file, true, path, context_.file.error());
     return;
   }
@@ -616,7 +510,7 @@ void DumpCheck::check_unnamed(Device& device, const std::string& path, std::stri
 }
 
 /// The rows that no line names are records; those of a history are not counted.
-void DumpCheck::count_rows(Device& device, const std::string& path, const std::string& real_path,
+void DumpCheck::count_rows(JournaledDevice& device, const std::string& path, const std::string& real_path,
                            bool listed) {
   const auto told = tables_.find(real_path);
   const std::uint64_t named = told == tables_.end() ? 0 : told->second.count;
@@ -641,7 +535,7 @@ void DumpCheck::see(const JournalPath& path) {
 /// Tells what the file of a record shows of what is said to be missing.
 void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
   if (devices_.empty()) return;
-  const auto found = device_of(path);
+  const auto found = devices_.of(path);
   const std::uint64_t device = found == devices_.end() ? parsed.device : found->first;
   never_.see(device, parsed);
   if (!never_.wants_roles(device, parsed)) return;
@@ -659,11 +553,9 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
                           const PendingPairs& pairs) {
   const std::string path = below.empty() ? name : path_of(below, name);
   const std::string real_path = below.empty() ? real_name : path_of(below, real_name);
-  const auto device = device_of(path);
+  const auto device = devices_.of(path);
   const bool known_device = device != devices_.end();
-  bool all_closed = true;
-  for (const auto& [other, journals] : devices_)
-    all_closed &= journals.all_closed || (known_device && other != device->first);
+  const bool all_closed = devices_.all_closed(device);
 
   if (name.ends_with(kUnfinishedSuffix)) {
     return add_file(FindingKind::part, all_closed, path,

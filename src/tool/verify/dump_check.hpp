@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
@@ -15,13 +14,16 @@
 #include "src/tool/verify/journal_check.hpp"
 #include "src/tool/verify/journal_findings.hpp"
 #include "src/tool/verify/journal_line.hpp"
+#include "src/tool/verify/journaled_devices.hpp"
 #include "src/tool/verify/loss_groups.hpp"
+#include "src/tool/verify/mapped_names.hpp"
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
 #include "src/tool/verify/table_rows.hpp"
 #include "src/tool/verify/token_check.hpp"
 #include "src/tool/verify/told_records.hpp"
+#include "src/tool/verify/trigger_accounts.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -63,36 +65,6 @@ class DumpCheck final : private JournalListener {
   void check(const std::vector<std::string>& journal_names);
 
  private:
-  /// Files of one device: what its journals say about files they do not name.
-  struct Device {
-    bool has_journal = false;
-    bool all_closed = true;
-    bool has_gaps = false;      ///< a journal that names no files
-    std::uint64_t unnamed = 0;  ///< records that such journals count
-    bool is_unsure = false;     ///< how many is not known
-    std::uint64_t found = 0;    ///< files that may be those
-    std::uint64_t removed = 0;  ///< files that were those
-    bool is_cut = false;        ///< a log that went round took the oldest
-    bool has_history = false;   ///< a journal that names no files is of a history
-    bool counts_rows = false;   ///< another one is not
-    bool has_rows = false;      ///< of tables, in `found`
-
-    /// Takes over what `other` counts, so that both are one.
-    void join(Device& other);
-  };
-
-  using Devices = std::map<std::uint64_t, Device>;
-
-  /// What the lines of one trigger tell.
-  struct TriggerAccount {
-    ToldFiring trigger{};     ///< number and cause
-    std::uint32_t fired = 0;  ///< lines of firings
-    FiringCounts counts{};    ///< of the last line of counts
-    bool counted = false;
-  };
-
-  using RealNames = std::unordered_map<std::string, std::string>;
-
   void on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
                   std::string_view path_text, std::uint64_t bytes) override;
   void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
@@ -123,22 +95,17 @@ class DumpCheck final : private JournalListener {
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
-  bool is_sound(const std::string& file, std::string_view suffix);
-  bool is_lite_sound(const std::string& file, std::string_view suffix);
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
   void check_other(const JournalLine& line);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
-  void check_digests(const std::string& name, const JournalSummary& summary, Device& device);
+  void check_digests(const std::string& name, const JournalSummary& summary, JournaledDevice& device);
   std::uint64_t read_digests(const std::string& name, Bytes file, bool may_be_cut);
   void read_removals(const std::string& name);
   void check_journal(const std::string& name);
   void tell_counted_files();
   void tell_problem(const HashList& list);
-  void tell_triggers(bool closed);
-  std::string find_file(const std::string& path);
-  const RealNames& real_names(const std::string& directory);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
   /// What is counted of an operator, for who asked for that; else null.
   ToldRecords* records_of(const JournalPath& path);
@@ -149,10 +116,9 @@ class DumpCheck final : private JournalListener {
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                  const PendingPairs& pairs);
-  Devices::iterator device_of(const std::string& path);
-  void join_devices();
-  void check_unnamed(Device& device, const std::string& path, std::string_view suffix);
-  void count_rows(Device& device, const std::string& path, const std::string& real_path, bool listed);
+  void check_unnamed(JournaledDevice& device, const std::string& path, std::string_view suffix);
+  void count_rows(JournaledDevice& device, const std::string& path, const std::string& real_path,
+                  bool listed);
 
   VerifyContext& context_;
   const std::string directory_;
@@ -164,16 +130,15 @@ class DumpCheck final : private JournalListener {
   OverwrittenStart* cut_ = nullptr;               ///< of the one being read
   bool has_history_ = false;                      ///< the one being read is of a history
   std::uint32_t history_wrote_ = 0;               ///< records, by the last line that tells
-  std::map<std::uint32_t, TriggerAccount> triggers_;  ///< of it, by their numbers
+  TriggerAccounts triggers_;                      ///< of it
   std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
   HashList listed_;
-  std::map<std::string, TableRows> tables_;      ///< rows that lines name, by path
-  HashList removed_;                             ///< paths as they are on the disk
+  std::map<std::string, TableRows> tables_;  ///< rows that lines name, by path
+  HashList removed_;                         ///< paths as they are on the disk
   LossGroups losses_;
-  Devices devices_;
-  bool is_shared_ = false;  ///< files without names are counted for all devices together
-  std::map<std::string, RealNames> mappings_;
+  JournaledDevices devices_;
+  MappedNames names_;
   KnownRecords known_;
   NeverLines never_;
   OpSteps op_steps_;

@@ -194,6 +194,39 @@ TEST_CASE("chunks: without room a file is lost as a whole, by name where there i
   CHECK(account.in_gaps > 0);
 }
 
+TEST_CASE("chunks: files lost without room for their names count in the journal of their own device") {
+  FakeSink sink;
+  FakeClock clock;
+  ChunkRig<ascend::ChunkConsumer::kLeastRingBytes> rig(sink, clock, WhenFull::drop);
+  const DumpConfig config = chunk_config("/dump");
+  REQUIRE(rig.consumer.start(config) == Status::ok);
+  const std::string data(3000, 'x');
+  constexpr int kDevices = 3, kFiles = 300;
+  for (int i = 0; i < kFiles; ++i) {
+    // The first device's files take all the room, and their losses that of names.
+    const std::string device = std::to_string(i < 100 ? 0 : i % kDevices);
+    static_cast<void>(take_chunk(
+        rig.consumer,
+        "/dump/20260102030405/" + device + "/net/1/0/A.a" + std::to_string(i) + ".1.0.1700000000000001",
+        data));
+  }
+  CHECK(rig.consumer.stop() == Status::ok);
+  CHECK(rig.consumer.counts().files.wanted == kFiles);
+  REQUIRE(sink.journals.size() == kDevices);
+  for (int device = 0; device < kDevices; ++device) {
+    CAPTURE(device);
+    std::size_t told = 0;
+    for (const auto& [name, text] : sink.journals) {
+      if (name.find("opdump." + std::to_string(device) + ".") == name.npos) continue;
+      const JournalAccount account = account_of(text);
+      CHECK(account.wrong == "");
+      told += account.written + account.lost + account.in_gaps;
+      if (device != 0) CHECK(account.in_gaps != 0);
+    }
+    CHECK(told == (device == 0 ? 166 : 67));
+  }
+}
+
 TEST_CASE("chunks: a wait for room ends at the limit, and is not repeated before there is room") {
   FakeSink sink;
   FakeClock clock;

@@ -67,6 +67,34 @@ TEST_CASE("tree sink: a journal that was deleted with its directory is begun ane
   CHECK(read_file(directory.path() / "time" / "j.journal") == "two\n");
 }
 
+TEST_CASE("tree sink: lines go to the file of that name, whatever somebody does between two of them") {
+  const TemporaryDirectory directory;
+  const std::string root = directory.text();
+  const fs::path file = directory.path() / "time" / "j.journal", other = directory.path() / "time" / "moved";
+  const ObjectName name = {root, "time", "j.journal"};
+  TreeSink sink;
+  REQUIRE(add(sink, name, "one\n") == Status::ok);
+  fs::rename(file, other);
+  CHECK(add(sink, name, "two\n") == Status::ok);
+  CHECK(read_file(other) == "one\n");
+  CHECK(read_file(file) == "two\n");
+  fs::remove(file);
+  CHECK(add(sink, name, "three\n") == Status::ok);
+  CHECK(read_file(file) == "three\n");
+  CHECK(add(sink, {root, "time", "k.journal"}, "theirs\n") == Status::ok);
+  CHECK(add(sink, name, "four\n") == Status::ok);
+  CHECK(read_file(file) == "three\nfour\n");
+  fs::create_hard_link(file, directory.path() / "time" / "linked");
+  CHECK(add(sink, name, "five\n") != Status::ok);
+  fs::remove(directory.path() / "time" / "linked");
+  CHECK(add(sink, name, "six\n") == Status::ok);
+  fs::rename(file, other);
+  fs::create_symlink(other, file);
+  CHECK(add(sink, name, "seven\n") != Status::ok);
+  CHECK(read_file(other) == "three\nfour\nsix\n");
+  CHECK(sink.sync() == Status::ok);
+}
+
 TEST_CASE("tree sink: a journal does not follow a link, write to a pipe, or leave its root") {
   const TemporaryDirectory directory;
   const std::string root = directory.path().string();
@@ -102,7 +130,10 @@ TEST_CASE("tree sink: sessions whose clocks tell the same time have a journal ea
     FakeClock clock;
     std::byte scratch[1024];
     alignas(8) std::byte ring[1024];
-    BasicSession<HostMemory> session({.memory = memory, .sink = sink, .clock = clock, .scratch = scratch,
+    BasicSession<HostMemory> session({.memory = memory,
+                                      .sink = sink,
+                                      .clock = clock,
+                                      .scratch = scratch,
                                       .when_full = WhenFull::inline_drain});
     BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
     ModelPlanFor<1> plan;

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "src/tool/verify/journal_findings.hpp"
+
+namespace opdump::tool {
+
+/// What the lines of one journal tell of its triggers: whether the firings are as many as are counted.
+class TriggerAccounts {
+ public:
+  /// It outlives this.
+  explicit TriggerAccounts(JournalFindings& told) : told_(told) {}
+
+  void clear() { accounts_.clear(); }
+  void add_firing(const ToldFiring& firing);
+
+  /// `number` is that of the line. Of a journal that `may_be_cut`, firings may be missing.
+  void add_counts(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts,
+                  bool may_be_cut);
+
+  /// Of a journal that is `closed`, each trigger has its counts.
+  void tell(bool closed);
+
+ private:
+  struct Account {
+    ToldFiring trigger{};     ///< number and cause
+    std::uint32_t fired = 0;  ///< lines of firings
+    FiringCounts counts{};    ///< of the last line of counts
+    bool counted = false;
+  };
+
+  Account& account_of(const ToldFiring& trigger);
+
+  JournalFindings& told_;
+  std::map<std::uint32_t, Account> accounts_;  ///< by their numbers
+};
+
+}  // namespace opdump::tool
