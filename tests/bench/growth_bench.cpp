@@ -119,8 +119,7 @@ class Loading {
   ModelRule rule_ = {.any_model = true};
   DumpConfig config_ = {.active = true, .dump_path = "/dump", .models = {&rule_, 1}};
   ModelPlan plan_;
-  BasicSession<HostMemory> session_{
-      {.memory = memory_, .sink = sink_, .clock = clock_, .scratch = scratch_}};
+  BasicSession<HostMemory> session_{{.memory = memory_, .sink = sink_, .clock = clock_, .scratch = scratch_}};
   BasicRecorder<HostMemory>* recorder_ = nullptr;
 };
 

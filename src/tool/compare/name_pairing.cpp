@@ -139,8 +139,12 @@ class NamesakePairing {
 class NamePairing {
  public:
   NamePairing(const DumpSide& mine, const DumpSide& golden, const NameMap* names, std::vector<bool>& used)
-      : mine_(mine), golden_(golden), names_(names), progress_(golden.tensors.size() + 4 * mine.tensors.size(), "pairing tensors"),
-        index_(golden, progress_), namesakes_(mine, golden, used) {}
+      : mine_(mine),
+        golden_(golden),
+        names_(names),
+        progress_(golden.tensors.size() + 4 * mine.tensors.size(), "pairing tensors"),
+        index_(golden, progress_),
+        namesakes_(mine, golden, used) {}
 
   TensorPairs pair() {
     find_names();

@@ -16,8 +16,8 @@ struct IsolatedError {
 
 /// Recomputes each run from its own inputs, as `opdump diverge` does: the errors by the numbers of the runs.
 /// `first` becomes the first run that is off by itself. Fills replayed, recomputed and own_fault. Needs
-/// DumpComparison::stored. Holds what came of all runs in memory. Shows its progress on a terminal. Ends early
-/// when interrupted.
+/// DumpComparison::stored. Holds what came of all runs in memory. Shows its progress on a terminal. Ends
+/// early when interrupted.
 std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, ReportFacts& facts,
                                                 std::optional<std::size_t>& first);
 

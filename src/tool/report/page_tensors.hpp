@@ -33,8 +33,8 @@ class PageTensors {
   std::map<std::size_t, std::uint32_t> rows_;  ///< of those that are flagged
 };
 
-/// The members "tensors", "dtypes", "formats", "paired_by" and "farthest" of the page's object. Asks `goes_on`
-/// before each tensor.
+/// The members "tensors", "dtypes", "formats", "paired_by" and "farthest" of the page's object. Asks
+/// `goes_on` before each tensor.
 void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
                           const PageTensors& tensors, const std::function<bool()>& goes_on);
 

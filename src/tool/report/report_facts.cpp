@@ -346,7 +346,8 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
     ++number;
   }
   find_lineage(facts);
-  for (const std::string& error : {facts.mine.error(), facts.golden.error(), facts.edges.error(), facts.runs.error()}) {
+  for (const std::string& error :
+       {facts.mine.error(), facts.golden.error(), facts.edges.error(), facts.runs.error()}) {
     if (!error.empty()) search.error(error);
   }
   read_provenance(facts);

@@ -45,7 +45,7 @@ std::string_view without_first(std::string_view text, std::size_t bytes) {
 
 std::string_view key_of_run(std::string_view text) {
   return without_first(text, sizeof(FoundTensor) + sizeof(std::uint32_t) +
-                          FieldReader(without_first(text, sizeof(FoundTensor))).text().size());
+                                 FieldReader(without_first(text, sizeof(FoundTensor))).text().size());
 }
 
 bool by_run(std::string_view a, std::string_view b) {
