@@ -27,8 +27,8 @@ class WrittenLog {
   WrittenLog(int file, bool durable) : file_(file), durable_(durable), buffer_(kBufferBytes) {}
 
   bool put(Bytes part) {
+    if (part.size() >= kDirectBytes) return flush() && write(part);
     if (buffer_.size() - used_ < part.size() && !flush()) return false;
-    if (part.size() >= kDirectBytes) return write(part);
     copy_bytes(buffer_.data() + used_, part);
     used_ += part.size();
     return true;
