@@ -35,7 +35,12 @@ int AppendedFile::append(int directory, const char* name, std::span<const Bytes>
 int AppendedFile::open(int directory, const char* name, struct stat& status) {
   const int error = close();
   file_.reset(open_at(directory, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file_ || fstat(file_.get(), &status) != 0) return errno;
+  if (!file_) return errno;
+  if (fstat(file_.get(), &status) != 0) {
+    const int refused = errno;
+    file_.reset();  // it would pass for the file of before
+    return refused;
+  }
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return error;
