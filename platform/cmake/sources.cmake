@@ -76,7 +76,9 @@ set(opdump_dialect_lite 8 src/config/lite/lite_json.cpp)
 set(opdump_system_sources
   platform/ascend/chunk_dump.cpp
   platform/flashlog/log_reader.cpp
+  platform/flashlog/impl/damaged_places.cpp
   platform/flashlog/impl/log_runs.cpp
+  platform/flashlog/impl/lost_blocks.cpp
   platform/posix/config_file.cpp
   platform/posix/dump_store.cpp
   platform/posix/exception_environment.cpp

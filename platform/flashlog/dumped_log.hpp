@@ -216,8 +216,6 @@ class DumpedLog : public EntryStream {
   using EntryStream::EntryStream;
   ~DumpedLog() = default;
 
-  /// More numbers than are given out while one block is written.
-  static constexpr std::uint32_t kUnreadableNumbers = 256;
   static constexpr std::uint32_t kPairBytes = 2 * (sizeof(EntryHead) + 4) + kCrcBytes;
 
   /// In a new stream, behind a block that is whole.

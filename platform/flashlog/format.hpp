@@ -8,7 +8,8 @@
 ///      4  u8   version of the format
 ///      5  u8   what an erased byte reads as, 0xff or 0x00
 ///      6  u16  bytes of this header, CRC included
-///      8  u32  sequence number; grows with each block that is taken into use, from 1
+///      8  u32  sequence number; grows with each block that is taken into use, from 1; each mount passes over
+///              256 numbers for each block that it cannot read
 ///     12  u32  bytes of an erase block
 ///     16  u16  number of blocks
 ///     18  u16  index of this block, from 0
@@ -157,6 +158,10 @@ inline constexpr std::uint32_t kObjectNumbers = 0x1000;
 inline constexpr std::uint32_t kMaxBody = 0xffff;
 inline constexpr std::uint32_t kCrcBytes = 4;
 inline constexpr std::uint32_t kMinSealedData = 512;
+
+/// A mount passes over so many numbers for each block that it cannot read: more than are given out while one
+/// block is written.
+inline constexpr std::uint32_t kUnreadableNumbers = 256;
 inline constexpr std::uint32_t kUnknownLeft = 0xffffffffu;
 inline constexpr std::uint32_t kNewStream = 0xffffffffu;
 

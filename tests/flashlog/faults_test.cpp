@@ -78,3 +78,16 @@ TEST_CASE("flash log: blocks that fail, at once or slowly") {
     live(setup, flash, 30, seed);
   }
 }
+
+TEST_CASE("flash log: blocks that are bad from the beginning") {
+  for (std::uint32_t seed = 1; seed <= rounds(); ++seed) {
+    FlashSetup setup = kSetups[seed % std::size(kSetups)];
+    CAPTURE(seed);
+    setup.bad_blocks = 1 + seed % 3;
+    FlashEmulator flash(setup.geometry, setup.page_bytes, seed);
+    flash.volatile_programs = seed % 3 != 0;
+    for (std::uint32_t i = 0; i < setup.bad_blocks; ++i)
+      flash.set_fault(flash.random() % setup.geometry.block_count, Fault::bad);
+    live(setup, flash, 30, seed);
+  }
+}

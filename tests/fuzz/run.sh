@@ -52,7 +52,7 @@ for target in $targets; do
     op_debug) sources='src/card/json_writer.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;
-    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/posix/flash_file.cpp platform/storage/raw_storage.cpp' ;;
+    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/flashlog/impl/lost_blocks.cpp platform/posix/flash_file.cpp platform/storage/raw_storage.cpp' ;;
     model) sources='src/card/*.cpp src/attach/onnx_nodes.cpp src/tool/card/onnx_*.cpp src/tool/card/tflite_file.cpp src/tool/cli/decimal.cpp src/tool/dump/elements.cpp' ;;
     card)
       sources='src/tool/run/dbg_model.cpp src/tool/run/json_fields.cpp src/tool/run/quantisation_reader.cpp src/tool/run/regular_file.cpp'

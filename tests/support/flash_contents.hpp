@@ -1,9 +1,11 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/flashlog/impl/damaged_places.hpp"
 #include "platform/flashlog/log_reader.hpp"
 
 namespace opdump::tests {
@@ -60,6 +62,25 @@ inline FlashContents read_flash(const flashlog::Device& device, bool search = fa
   }
   contents.unreadable_runs = reader.unreadable_runs();
   return contents;
+}
+
+/// What a host's reader finds that was in a log and is not any more.
+struct FlashLosses {
+  std::size_t holes = 0;  ///< segments behind one
+  std::size_t damaged_places = 0;
+  bool operator==(const FlashLosses&) const = default;
+};
+
+inline FlashLosses losses_in(const flashlog::Device& device) {
+  std::vector<flashlog::Segment> segments(device.geometry.block_count);
+  flashlog::LogRuns runs(device);
+  FlashLosses losses;
+  if (runs.open(segments, UINT64_MAX) != Status::ok) return losses;
+  for (const flashlog::Segment& segment : runs.segments()) losses.holes += segment.behind_hole;
+  flashlog::DamagedPlaces places(runs);
+  for (std::optional<flashlog::DamagedPlace> place; places.go_past(place);)
+    losses.damaged_places += place.has_value();
+  return losses;
 }
 
 }  // namespace opdump::tests

@@ -34,6 +34,7 @@ class FlashEmulator {
     program_lies,   ///< likewise, but they report success
     erase_fails,    ///< the block keeps its bytes
     dying,          ///< each program fails with a probability that grows with each erase
+    bad,            ///< nothing can be done with it, not even a read
   };
 
   /// A program or an erase that is about to begin.
@@ -80,6 +81,7 @@ class FlashEmulator {
     ++state.reads;
     ++reads;
     read_bytes += to.size();
+    if (state.fault == Fault::bad) return Status::io_error;
     if (state.failing_reads != 0) {
       --state.failing_reads;
       return Status::io_error;
@@ -138,6 +140,7 @@ class FlashEmulator {
     if (before) before(*this, operation);
     if (operations == cut_at) return cut_program(operation, cut_byte);
     Block& state = blocks_[block];
+    if (state.fault == Fault::bad) return Status::io_error;
     bool fails = state.fault == Fault::program_fails || state.fault == Fault::program_lies;
     if (state.fault == Fault::dying) fails = random_() % 64 < state.erases;
     if (fails) {
@@ -166,7 +169,7 @@ class FlashEmulator {
     Block& state = blocks_[block];
     count_erase(block);
     std::erase_if(pending_, [&](const Program& program) { return program.block == block; });
-    if (state.fault == Fault::erase_fails) return Status::io_error;
+    if (state.fault == Fault::erase_fails || state.fault == Fault::bad) return Status::io_error;
     settle(place(block, 0), part_.block_bytes);
     wipe(block, part_.block_bytes);
     state.half_erased = false;
@@ -203,14 +206,20 @@ class FlashEmulator {
   /// Programs since the last sync, if `volatile_programs`.
   std::size_t unsynced() const { return pending_.size(); }
 
-  /// A part that holds for good what this one reads as now, each block in one read.
-  FlashEmulator image() {
+  /// A part that holds for good what this one reads as now, each block in one read; `filler` where it is bad.
+  FlashEmulator image(std::byte filler) {
     FlashEmulator image(part_, page_bytes_);
     for (std::uint32_t block = 0; block < part_.block_count; ++block) {
+      if (blocks_[block].fault == Fault::bad) {
+        std::fill_n(&image.at(block, 0), part_.block_bytes, filler);
+        continue;
+      }
       while (read(block, 0, {&image.at(block, 0), part_.block_bytes}) != Status::ok && !off) continue;
     }
     return image;
   }
+
+  FlashEmulator image() { return image(part_.erased); }
 
   /// Power is back. Faults of blocks stay.
   void power_on() {

@@ -47,9 +47,13 @@ class FlashRig {
 
   void check() {
     hold(read_flash(device_), !flash.unsteady);
-    if (!flash.unsteady) return;
     FlashEmulator image = flash.image();
-    hold(read_flash(image.device()), true);
+    if (flash.unsteady) hold(read_flash(image.device()), true);
+    check_losses(image.device());
+    if (setup_.bad_blocks == 0) return;
+    image = flash.image(~setup_.geometry.erased);
+    check_losses(image.device());
+    check_losses(device_);
   }
 
   /// Whether all blocks were erased equally often, up to the rotation under way; but for what the loss of
@@ -108,6 +112,13 @@ class FlashRig {
   };
 
   std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
+
+  /// Whatever a loss of power, a fault or a rotation leaves is none.
+  static void check_losses(const flashlog::Device& device) {
+    const FlashLosses losses = losses_in(device);
+    if (losses.holes != 0) FAIL("a hole in a log that lost nothing");
+    if (losses.damaged_places != 0) FAIL("a damaged place in a log that lost nothing");
+  }
 
   void hold(const FlashContents& contents, bool steady) {
     std::string broken;

@@ -72,6 +72,13 @@ class Extract(Case):
         _, error = self.run_tool('extract', 'flash.img', '-o', 'none', '--history', expect=1)
         self.assertIn("not the area of a history", error)
 
+    def test_a_step_whose_mark_is_damaged_is_kept(self):
+        image = bytearray(self.make('history'))
+        image[image.find(b'\xa0\x00\x08\x00\x07\x00') + 5] ^= 1
+        self.write('hurt.img', bytes(image))
+        self.run_tool('extract', 'hurt.img', '-o', 'kept', '--history', expect=(0, 1))
+        self.assertIn('boot_000001/20260131130501/0/net/1/7/Add.a.0.0.1769864759000000', self.tree('kept'))
+
     def boots(self, out):
         return [int(number) for number in re.findall(r'^boot (\d+): a history', out, re.M)]
 
@@ -79,12 +86,21 @@ class Extract(Case):
         self.make()
         self.run_tool('extract', 'flash.img', '-o', 'dump')
         before = self.tree('dump')
-        _, error = self.run_tool('extract', 'flash.img', '-o', 'dump', expect=1)
+        out, error = self.run_tool('extract', 'flash.img', '-o', 'dump', expect=1)
         self.assertIn('already exists', error)
+        self.assertEqual(out, '')
+        self.assertEqual(self.tree('dump'), before)
+        # A journal alone is not added to either.
         journal = os.path.join('20260131130559', 'opdump.0.1.journal')
-        after = self.tree('dump')
-        del before[journal], after[journal]
-        self.assertEqual(after, before)
+        os.makedirs(self.path('other', '20260131130559'))
+        self.write(os.path.join('other', journal), before[journal])
+        _, error = self.run_tool('extract', 'flash.img', '-o', 'other', expect=1)
+        self.assertIn('opdump.0.1.journal: already exists', error)
+        self.assertEqual(self.tree('other'), {journal: before[journal]})
+        # What has other names goes beside.
+        self.make('session')
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertLess(before.items(), self.tree('dump').items())
 
     def test_list(self):
         self.make()
@@ -164,6 +180,9 @@ class Extract(Case):
         self.write('text.img', b'no flash log in here')
         self.assertIn('there is no valid block header', self.run_tool('extract', 'text.img', '--list', expect=1)[1])
         self.assertIn('No such file', self.run_tool('extract', 'nothing', '--list', expect=1)[1])
+        os.mkfifo(self.path('fifo'))
+        self.assertEqual(self.run_tool('extract', 'fifo', '--list', expect=1)[1],
+                         'opdump: fifo: neither a regular file nor a device\n')
         import binascii
         newer = bytearray(image)
         for block in range(len(image) // BLOCK):
@@ -424,6 +443,42 @@ class Extract(Case):
         out, error = self.run_tool('extract', 'hurt.img', '-o', 'dump', expect=(0, 1))
         self.assertNotIn('gone round', out + error)
 
+    def test_only_what_lies_behind_a_rotation_is_overwritten(self):
+        image = bytearray(self.make())
+        image[image.find(b'Conv2D.conv1') + 3] ^= 1
+        self.write('hurt.img', bytes(image))
+        out, _ = self.run_tool('extract', 'hurt.img', '--list', expect=1)
+        self.assertRegex(out, r'(?m)^damaged +0  \?/\?$')
+        self.assertNotIn('overwritten', out)
+        self.make('wrapped')
+        out, _ = self.run_tool('extract', 'flash.img', '--list')
+        self.assertRegex(out, r'(?m)^overwritten +0  \?/\?$')
+        self.assertNotIn('damaged', out)
+
+    def test_an_image_is_known_without_its_first_block(self):
+        image = self.make('session')
+        self.write('flash.img', bytes(BLOCK) + image[BLOCK:])
+        out, _ = self.run_tool('verify', 'flash.img', expect=1)
+        self.assertIn('a block of the log is not there', out)
+        self.assertIn('records', self.run_tool('show', 'flash.img', expect=1)[0])
+
+    def test_a_lost_block_is_told(self):
+        image = self.make('reboots')
+        boots = [int(word) for word in self.said]
+        (first,) = [block for block in flash_log.blocks(image) if block.sequence == boots[1]]
+        at = first.index * BLOCK
+        for name, hurt in (('erased', b'\xff' * BLOCK), ('a bit', image[at:at + 20] + b'\x05' + image[at + 21:at + BLOCK]),
+                           ('zeros', bytes(BLOCK))):
+            self.write('hurt.img', image[:at] + hurt + image[at + BLOCK:])
+            wanted = 'a block of the log is not there, of number %d, before the one at byte %d: what it held is lost' % (
+                boots[1], at + BLOCK)
+            for arguments in (['--list'], ['--verify'], ['-o', name]):
+                self.assertIn(wanted, self.run_tool('extract', 'hurt.img', *arguments, expect=1)[1], name)
+            self.assertIn(wanted, self.run_tool('verify', 'hurt.img', expect=1)[0])
+            self.assertIn(wanted, self.run_tool('show', 'hurt.img', expect=1)[1])
+            # It held nothing of the last boot.
+            self.run_tool('extract', 'hurt.img', '--verify', '--boot', str(boots[2]))
+
     def test_an_independent_reader_finds_the_same(self):
         image = self.make()
         self.run_tool('extract', 'flash.img', '-o', 'dump')
@@ -433,6 +488,25 @@ class Extract(Case):
                 self.assertEqual(found.pop(name), data)
         # The one whose name is too long for a file.
         self.assertEqual([len(data) for data in found.values()], [100])
+
+    def test_a_damaged_piece_of_a_journal_is_told(self):
+        image = bytearray(self.make('reboots'))
+        boots = [int(word) for word in self.said]
+        at = image.index(b'written,')
+        self.assertNotIn(b'\xff', image[at - 8:at + 200])
+        image[at + 3] ^= 1
+        self.write('hurt.img', bytes(image))
+        for arguments in (['--list'], ['--verify'], ['-o', 'dump'], ['--verify', '--boot', str(boots[0])]):
+            out, error = self.run_tool('extract', 'hurt.img', *arguments, expect=1)
+            self.assertIn(' unreadable for a loss of power or damage', out)
+            told = re.search(r'boot (\d+) is damaged from byte (\d+) on, up to what is good again at byte (\d+): '
+                             r'what it told there is lost\n', error)
+            boot, begin, end = map(int, told.groups())
+            self.assertEqual(boot, boots[0])
+            self.assertTrue(begin <= at < end < begin + 1000, error)
+        self.assertIn('is damaged from byte', self.run_tool('verify', 'hurt.img', expect=1)[0])
+        self.assertIn('is damaged from byte', self.run_tool('show', 'hurt.img', expect=1)[1])
+        self.run_tool('extract', 'hurt.img', '--verify', '--boot', str(boots[2]))
 
     def test_usage(self):
         for arguments, reason in (([], 'an IMAGE is missing'), (['a', 'b', '--list'], "'b' is too many"),

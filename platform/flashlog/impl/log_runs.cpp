@@ -1,9 +1,9 @@
 #include "platform/flashlog/impl/log_runs.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "opdump/base/crc32.hpp"
+#include "platform/flashlog/impl/lost_blocks.hpp"
 
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
@@ -16,26 +16,6 @@ std::uint32_t given_up_by(Header& header) {
   const auto number = load_little_endian<std::uint32_t>(header.bytes() + head.bytes - kHeaderEndBytes);
   return number < head.sequence ? number : 0;
 }
-
-/// The blocks that headers of a log call retired. When there is no room for more, each block may be.
-class RetiredBlocks {
- public:
-  void add(const Header& header) {
-    for (std::uint32_t i = 0; i < header.head.retired_count; ++i) {
-      const auto block = load_little_endian<std::uint16_t>(&header.rest[2 * i]);
-      if (!may_have(block)) blocks_[count_++] = block;
-    }
-  }
-
-  bool may_have(std::uint32_t block) const {
-    const auto end = blocks_.begin() + count_;
-    return count_ == blocks_.size() || std::find(blocks_.begin(), end, block) != end;
-  }
-
- private:
-  std::array<std::uint16_t, kMaxRetired> blocks_{};
-  std::uint32_t count_ = 0;
-};
 
 void forget(Walk& walk) {
   walk.directory.known = walk.journal.known = false;
@@ -72,6 +52,7 @@ Status LogRuns::open(std::span<Segment> segments, std::uint64_t search_bytes) {
   std::sort(segments.begin(), segments.begin() + count,
             [](const Segment& a, const Segment& b) { return a.sequence < b.sequence; });
   segments_ = segments.first(link(segments.first(count), given_up));
+  LostBlocks(*this, segments_, retired).mark();
   return Status::ok;
 }
 
@@ -97,7 +78,7 @@ std::size_t LogRuns::link(std::span<Segment> segments, std::uint32_t given_up) c
 /// Whether a block between `block` and that of `next` was erased after `next` was written.
 bool LogRuns::was_overwritten(std::uint32_t block, const Segment& next) const {
   for (;;) {
-    if (++block == device_.geometry.block_count) block = 0;
+    block = block_after(block);
     if (block == next.block) return false;
     Header header;
     const BlockUse use = look_at(device_, block, header);
@@ -105,6 +86,23 @@ bool LogRuns::was_overwritten(std::uint32_t block, const Segment& next) const {
     const bool known = use == BlockUse::prepared || use == BlockUse::taken;
     if (known && header.head.sequence > next.sequence) return true;
   }
+}
+
+std::uint32_t LogRuns::block_after(std::uint32_t block) const {
+  return block + 1 == device_.geometry.block_count ? 0 : block + 1;
+}
+
+bool LogRuns::holds_run(std::uint32_t block) const {
+  Segment whole = {.block = block, .end = device_.geometry.block_bytes};
+  LogRuns alone(device_);
+  alone.segments_ = {&whole, 1};
+  alone.search_left_ = search_left_;
+  Walk walk;
+  NoVisitor visitor;
+  const bool found = alone.search(walk, visitor);
+  search_left_ = alone.search_left_;
+  search_ended_ = search_ended_ || alone.search_ended_;
+  return found;
 }
 
 bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const {
@@ -262,6 +260,20 @@ Position LogRuns::behind(const Entry& entry) const {
   Position at = entry.body;
   skip(at, entry.head.body_bytes() + (entry.head.sealed() ? kCrcBytes : 0));
   return at;
+}
+
+bool LogRuns::any_erased(Position at, Position end) const {
+  std::byte memory[256];
+  std::uint64_t left = bytes_between(at, end);
+  while (left != 0) {
+    const auto now = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kMaxBody));
+    const bool written = take(at, now, memory, [this](Bytes bytes) {
+      return std::find(bytes.begin(), bytes.end(), device_.geometry.erased) == bytes.end();
+    });
+    if (!written) return true;
+    left -= now;
+  }
+  return false;
 }
 
 void LogRuns::enter(Walk& walk, std::uint32_t segment) const {

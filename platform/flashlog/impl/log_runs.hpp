@@ -10,6 +10,10 @@
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Blocks that a log has erased or taken ahead of its last sync, if it keeps two prepared at most. With more,
+/// a loss of power may look like a block that is lost: FlashLog may erase `prepared_blocks` + 2.
+inline constexpr std::uint32_t kMostAhead = 4;
+
 /// A block as a piece of a stream.
 struct Segment {
   std::uint32_t sequence = 0;
@@ -25,6 +29,7 @@ struct Segment {
   bool follows = false;        ///< the stream comes from the segment before
   bool starts = false;         ///< a stream begins here
   bool retired = false;        ///< perhaps: a header calls it so, or has no room to
+  bool behind_hole = false;    ///< a block that the log had before this one is lost
 };
 
 /// A byte of a log.
@@ -79,6 +84,9 @@ class RunVisitor {
   ~RunVisitor() = default;
 };
 
+/// For runs that are only looked for, or gone past.
+struct NoVisitor final : RunVisitor {};
+
 /// The runs of entries in a log, each under a CRC that was good in the very reading which its bytes come
 /// from.
 class LogRuns {
@@ -90,7 +98,10 @@ class LogRuns {
   /// Finds the blocks of the log. Errors and arguments as `LogReader::open`.
   [[nodiscard]] Status open(std::span<Segment> segments, std::uint64_t search_bytes);
 
-  /// In the order of the log.
+  /// In the order of the log. One is `behind_hole` where a block before it was lost otherwise than the log
+  /// itself loses blocks: as it goes round, or with power before they were synced. A search finds more of
+  /// these. The last block of a boot may be taken for a bad one, where the log has not come past all of
+  /// those.
   std::span<const Segment> segments() const { return segments_; }
   bool search_ended() const { return search_ended_; }
 
@@ -111,11 +122,22 @@ class LogRuns {
   /// Goes to the first entry that begins in `segment` or a later one.
   bool resynchronise(Walk& walk, std::uint32_t segment, RunVisitor& visitor) const;
 
+  const Device& device() const { return device_; }
+  std::uint32_t block_after(std::uint32_t block) const;
+
+  /// What follows the header `head` of `block`. False when that is no beginning of a segment.
+  bool read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const;
+
+  /// Whether entries with a good CRC lie in a block that is no segment.
+  bool holds_run(std::uint32_t block) const;
+
   /// Behind `entry`, in the run to which it belongs.
   Position behind(const Entry& entry) const;
 
+  /// Whether a byte from `at` up to `end`, in the same stream, reads as an erased one, or cannot be read.
+  bool any_erased(Position at, Position end) const;
+
  private:
-  bool read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const;
   std::size_t link(std::span<Segment> segments, std::uint32_t given_up) const;
   bool was_overwritten(std::uint32_t block, const Segment& next) const;
   bool read_block(std::uint32_t block, std::uint32_t offset, MutableBytes to) const;

@@ -18,6 +18,7 @@
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/flash/image_contents.hpp"
+#include "src/tool/flash/image_losses.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -30,7 +31,7 @@ usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--history] [--offset BYT
 
   -o, -out, --output DIR
                      writes everything that was committed below DIR, as the tree of files that the device would
-                     have written with a file system; made if it is missing, and nothing in it is replaced
+                     have written with a file system; made if it is missing; refused if one of these files is there
       --list         lists what the log holds instead, the oldest first, with what became of it, boot by boot
       --verify       says instead whether the log is undamaged; writes nothing
       --boot N       of what was written between two mounts of the log, that of boot N alone; the device knows
@@ -50,6 +51,12 @@ tells of the device. Nothing is written to it. What the log holds, and what beco
   torn         never ended: power failed, or the part was full
   overwritten  its beginning made room for newer records
   damaged      was whole, and bytes of it are lost
+  unreadable   begun, and not whole for a loss of power, or damaged beyond telling what it was
+
+A block of the log that is not there is told as damage too, but where the log itself may have lost it: as it went
+round, or with power before it was synced. So are bytes that are not what was written, where more was written after
+them; in the last blocks of a boot, or of a device that prepares more than two, only where none of them reads as
+erased, as what was not synced when power failed does.
 
 A log of several boots is written to DIR/boot_N, each boot apart, since a device without a calendar gives the
 names of one boot again in the next; with '--boot N', and a log of one boot, to DIR itself.
@@ -97,6 +104,7 @@ void print_tally(FlashImage& image, std::optional<std::uint32_t> boot, const Ima
   add(tally.overwritten, "overwritten");
   add(tally.damaged, "damaged");
   add(tally.nameless, "without a name");
+  add(tally.unreadable_runs, "unreadable for a loss of power or damage");
   if (const std::size_t boots = image.boots().size(); boots > 1)
     text += "; " + std::to_string(boots) + " boots";
   std::printf("%s; %u blocks of %s from byte %llu on, %zu in use\n", text.c_str(),
@@ -233,6 +241,7 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
     return kExitFailed;
   }
   catch_interrupts();
+  find_losses(image, boot, [&](const std::string& loss) { error(path + ": " + loss); });
   std::optional<HistoryMarks> marks;
   if (image.is_history()) marks.emplace(image);
   if (options.history && !marks) {
@@ -242,7 +251,10 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   const ImageChoice chosen = {.boot = boot, .not_written_out = options.history ? &*marks : nullptr};
   ImageTally tally;
   if (options.output) {
-    tally = extract_image(image, *options.output, chosen, choice.all || (!boot && boots.size() > 1), error);
+    const std::optional<ImageTally> written =
+        extract_image(image, *options.output, chosen, choice.all || (!boot && boots.size() > 1), error);
+    if (!written) return kExitFailed;
+    tally = *written;
   } else {
     Listing listing(boots.size() > 1);
     // A listing of several boots comes to the terminal meanwhile.

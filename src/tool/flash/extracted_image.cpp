@@ -9,6 +9,7 @@
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/tool/flash/flash_image.hpp"
 #include "src/tool/flash/image_contents.hpp"
+#include "src/tool/flash/image_losses.hpp"
 
 namespace opdump::tool {
 
@@ -37,8 +38,9 @@ std::string ExtractedImage::open(const std::string& path, const SearchReport& re
     report.error(path + ": " + problem);
     return directory_;
   }
-  extract_image(image, directory_, {.boot = boot}, !boot && image.boots().size() > 1,
-                [&](const std::string& message) { report.error(path + ": " + message); });
+  const auto error = [&](const std::string& message) { report.error(path + ": " + message); };
+  find_losses(image, boot, error);
+  extract_image(image, directory_, {.boot = boot}, !boot && image.boots().size() > 1, error);
   if (const std::optional<std::uint32_t> cut = image.cut_boot(); cut && (!boot || *boot == *cut))
     report.note(path + ": " + cut_text(*cut));
   return directory_;

@@ -23,21 +23,38 @@ ssize_t read_file(int file, MutableBytes to, std::uint64_t at) {
   }
 }
 
+/// Whether the block header of a log that begins with the file is at `at`.
+bool has_header(int file, std::uint64_t at) {
+  flashlog::Header header{};
+  return read_file(file, {header.bytes(), sizeof header}, at) == sizeof header &&
+         flashlog::is_header(header) && std::uint64_t{header.head.block} * header.head.block_bytes == at;
+}
+
 }  // namespace
 
 bool FlashImage::is_image(const std::string& path) {
+  constexpr std::uint64_t kLeastBlock = 256;
   const posix::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  flashlog::Header header{};
-  return file && read_file(file.get(), {header.bytes(), sizeof header}, 0) == sizeof header &&
-         flashlog::is_header(header);
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0) return false;
+  if (has_header(file.get(), 0)) return true;
+  // The first block may be bad. Blocks have a power of two of bytes, so others begin at these places.
+  const std::uint64_t size = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+  for (std::uint64_t at = kLeastBlock; at < size; at *= 2) {
+    if (has_header(file.get(), at)) return true;
+  }
+  return false;
 }
 
 bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offset) {
   path_ = path;
-  file_ = posix::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A FIFO would hold it until somebody writes.
+  file_ = posix::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (!file_ || fstat(file_.get(), &status) != 0) return fail(strerror(errno));
   if (S_ISDIR(status.st_mode)) return fail("a directory; name the image of a flash log, or the device");
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) && !S_ISCHR(status.st_mode))
+    return fail("neither a regular file nor a device");
   is_device_ = !S_ISREG(status.st_mode);
   by_blocks_ = is_device_ && !S_ISBLK(status.st_mode);
   // UBI counts who has a volume open.
@@ -91,11 +108,14 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
   names_.resize(std::max<std::size_t>(
       static_cast<std::size_t>(std::min<std::uint64_t>(geometry.block_bytes / 4, size_)), 4096));
   reader_ = std::make_unique<flashlog::LogReader>(device_, names_);
-  // A small image may tell of large blocks that it does not hold.
-  const std::uint64_t search_bytes = std::min(kSearchBytes, 256 * size_) + 64 * size_;
-  if (const Status status_of_log = reader_->open(segments_, search_bytes); status_of_log != Status::ok)
+  if (const Status status_of_log = rewind(); status_of_log != Status::ok)
     return fail(std::string(to_string(status_of_log)));
   return true;
+}
+
+Status FlashImage::rewind() {
+  // A small image may tell of large blocks that it does not hold.
+  return reader_->open(segments_, std::min(kSearchBytes, 256 * size_) + 64 * size_);
 }
 
 std::vector<std::uint32_t> FlashImage::boots() const {
@@ -108,7 +128,7 @@ std::vector<std::uint32_t> FlashImage::boots() const {
 
 std::optional<std::uint32_t> FlashImage::cut_boot() {
   const std::span<const flashlog::Segment> segments = reader_->segments();
-  if (segments.empty() || segments[0].starts) return std::nullopt;
+  if (segments.empty() || segments[0].starts || segments[0].behind_hole) return std::nullopt;
   const std::uint32_t blocks = geometry().block_count;
   // Each block's first use has a number up to their count, so a greater one is of a later round. Before that
   // the oldest block can only have been erased to have room ahead.
@@ -121,6 +141,31 @@ std::optional<std::uint32_t> FlashImage::cut_boot() {
     }
   }
   return segments[0].boot;
+}
+
+std::vector<std::string> FlashImage::holes(std::optional<std::uint32_t> boot) const {
+  std::vector<std::string> holes;
+  std::uint32_t last = 0;
+  std::uint32_t last_boot = 0;
+  const std::span<const flashlog::Segment> segments = reader_->segments();
+  for (std::uint32_t i = 0; i < segments.size(); ++i) {
+    const flashlog::Segment& segment = segments[i];
+    const bool concerned = !boot || (*boot >= last_boot && *boot <= segment.boot);
+    if (segment.behind_hole && concerned) {
+      const std::string numbers = (last + 1 < segment.previous ? std::to_string(last + 1) + " to " : "") +
+                                  std::to_string(segment.previous);
+      holes.push_back("a block of the log is not there, of number " + numbers + ", before the one at byte " +
+                      std::to_string(byte_of({i, 0})) + ": what it held is lost");
+    }
+    last = segment.sequence;
+    last_boot = segment.boot;
+  }
+  return holes;
+}
+
+std::uint64_t FlashImage::byte_of(flashlog::Position at) const {
+  const flashlog::Segment& segment = reader_->segments()[at.segment];
+  return base_ + std::uint64_t{segment.block} * geometry().block_bytes + at.offset;
 }
 
 std::uint64_t FlashImage::missing_bytes() const {

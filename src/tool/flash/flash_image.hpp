@@ -20,7 +20,8 @@ class FlashImage {
   FlashImage(const FlashImage&) = delete;
   FlashImage& operator=(const FlashImage&) = delete;
 
-  /// Whether `path` is a file whose first bytes are those of a log.
+  /// Whether `path` is a file that begins with a log, of which the first block, and those up to the next
+  /// power of two, may be bad.
   static bool is_image(const std::string& path);
 
   /// Finds the log in `path`. Its first block lies at byte `offset`; without `offset`, the first valid block
@@ -30,12 +31,22 @@ class FlashImage {
   /// Reads the log from its beginning; the image must stay.
   flashlog::LogReader& reader() { return *reader_; }
 
+  /// The reader begins again.
+  [[nodiscard]] Status rewind();
+
   /// Numbers of the boots that have blocks in the log, in ascending order.
   std::vector<std::uint32_t> boots() const;
 
   /// The boot whose beginning newer blocks have overwritten when the log wrapped; nothing if no beginning is
   /// missing, or if it is missing for another reason.
   std::optional<std::uint32_t> cut_boot();
+
+  /// A line for each place where blocks of the log are not there, though it did not go round; with `boot`,
+  /// only where they may have been of that boot.
+  std::vector<std::string> holes(std::optional<std::uint32_t> boot) const;
+
+  /// Byte of the image.
+  std::uint64_t byte_of(flashlog::Position at) const;
 
   const flashlog::Geometry& geometry() const { return device_.geometry; }
 

@@ -69,7 +69,16 @@ HistoryMarks::HistoryMarks(FlashImage& image) {
   flashlog::Walk walk;
   Finder finder;
   if (!runs.resynchronise(walk, 0, finder)) return;
+  Position last;
+  std::uint32_t unreadable = 0;
   while (runs.visit(walk, finder)) {
+    const auto passed =
+        image.reader().segments().subspan(last.segment, walk.run.at.segment - last.segment + 1);
+    const bool hole = std::any_of(passed.begin() + 1, passed.end(),
+                                  [](const flashlog::Segment& segment) { return segment.behind_hole; });
+    if (hole || walk.unreadable_runs != unreadable) behind_damage_.push_back(walk.run.at);
+    unreadable = walk.unreadable_runs;
+    last = walk.run.at;
     for (const Finder::Step& step : finder.steps) {
       Boot& boot = boots_[image.reader().segments()[step.at.segment].boot];
       if (boot.steps.empty() || boot.steps.back().second != step.step)
@@ -88,7 +97,10 @@ std::optional<std::uint64_t> HistoryMarks::step_of(const flashlog::LogReader::Ob
   const auto behind = std::upper_bound(steps.begin(), steps.end(), object.walk.at,
                                        [](const Position& at, const auto& step) { return at < step.first; });
   if (behind == steps.begin()) return std::nullopt;
-  return std::prev(behind)->second;
+  const auto& [begin, step] = *std::prev(behind);
+  const auto damage = std::upper_bound(behind_damage_.begin(), behind_damage_.end(), begin);
+  if (damage != behind_damage_.end() && *damage <= object.walk.at) return std::nullopt;
+  return step;
 }
 
 bool HistoryMarks::was_written_out(const flashlog::LogReader::Object& object) const {

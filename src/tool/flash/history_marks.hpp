@@ -30,7 +30,7 @@ class HistoryMarks {
   explicit HistoryMarks(FlashImage& image);
 
   /// The step that an object, or piece of a journal, began in, as its boot counted them; none when its
-  /// beginning has made room for newer ones.
+  /// beginning has made room for newer ones, or damage before it may have taken it.
   std::optional<std::uint64_t> step_of(const flashlog::LogReader::Object& object) const;
 
   /// Whether that step was handed on by the device.
@@ -43,6 +43,7 @@ class HistoryMarks {
   class Finder;
 
   std::map<std::uint32_t, Boot> boots_;
+  std::vector<flashlog::Position> behind_damage_;  ///< what can be read again begins there; in order
 };
 
 }  // namespace opdump::tool

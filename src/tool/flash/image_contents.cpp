@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <compare>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include "platform/posix/tree_sink.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
@@ -26,10 +29,11 @@ bool is_named(const Object& object) {
   return object.directory_known && !object.file.empty();
 }
 
-/// The beginning of an object is overwritten only where its stream's is; elsewhere it is lost.
-ObjectState real_state(const flashlog::LogReader& reader, const Object& object) {
-  const bool whole_stream = reader.segments()[object.walk.first_segment].previous == 0;
-  return object.state == ObjectState::overwritten && whole_stream ? ObjectState::damaged : object.state;
+/// The beginning of an object is overwritten only where its stream's is, as the log went round, of which `cut`
+/// tells; elsewhere it is lost.
+ObjectState real_state(bool cut, const Object& object) {
+  const bool may_be_overwritten = cut && object.walk.first_segment == 0;
+  return object.state == ObjectState::overwritten && !may_be_overwritten ? ObjectState::damaged : object.state;
 }
 
 void count(const Object& object, ImageTally& tally) {
@@ -62,6 +66,29 @@ void count(const Object& object, ImageTally& tally) {
       ++tally.overwritten;
       break;
   }
+}
+
+std::string root_below(const std::string& directory, bool boots_apart, const Object& object) {
+  return boots_apart ? directory + '/' + boot_directory(object.boot) : directory;
+}
+
+/// The first file below `directory` that would be written and is there; empty: none is.
+std::string file_there(FlashImage& image, const std::string& directory, const ImageChoice& choice,
+                       bool boots_apart) {
+  constexpr std::size_t kMostOfName = 255;
+  std::string there;
+  std::error_code none;
+  if (!std::filesystem::exists(directory, none)) return there;
+  walk_image(image, choice, [&](const Object& object) {
+    const bool written = object.state == ObjectState::committed || object.state == ObjectState::lines;
+    if (!written || !is_named(object) || !there.empty()) return;
+    const std::string folder = path_of(root_below(directory, boots_apart, object), object.directory);
+    // A name that is too long becomes a line of a table.
+    const bool mapped = object.file.size() > kMostOfName;
+    const std::string path = path_of(folder, mapped ? std::string_view("mapping.csv") : object.file);
+    if (std::filesystem::exists(path, none)) there = path;
+  });
+  return there;
 }
 
 class TreeWriter {
@@ -171,9 +198,7 @@ class TreeWriter {
       cut_journal_ = {root_of(object), std::string(object.directory), std::string(object.file)};
   }
 
-  std::string root_of(const Object& object) const {
-    return boots_apart_ ? directory_ + '/' + boot_directory(object.boot) : directory_;
-  }
+  std::string root_of(const Object& object) const { return root_below(directory_, boots_apart_, object); }
 
   Status add_file(const Object& object, const ObjectName& name) {
     const Result<ObjectId> file = sink_->begin(name);
@@ -263,10 +288,11 @@ std::string_view state_text(const Object& object) {
 ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
                       const std::function<void(const Object&)>& use) {
   ImageTally tally;
+  const bool cut = image.cut_boot().has_value();
   for (Object object; !interrupted() && image.reader().next(object);) {
     if (choice.boot && object.boot != *choice.boot) continue;
     if (choice.not_written_out != nullptr && choice.not_written_out->was_written_out(object)) continue;
-    object.state = real_state(image.reader(), object);
+    object.state = real_state(cut, object);
     count(object, tally);
     use(object);
   }
@@ -274,11 +300,20 @@ ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
   return tally;
 }
 
-ImageTally extract_image(FlashImage& image, const std::string& directory, const ImageChoice& choice,
-                         bool apart, const std::function<void(const std::string& message)>& error) {
+std::optional<ImageTally> extract_image(FlashImage& image, const std::string& directory,
+                                        const ImageChoice& choice, bool apart,
+                                        const std::function<void(const std::string& message)>& error) {
+  if (const std::string there = file_there(image, directory, choice, apart); !there.empty()) {
+    error(there + ": already exists, and nothing in '" + directory + "' is replaced: nothing was written");
+    return std::nullopt;
+  }
+  if (const Status status = image.rewind(); status != Status::ok) {
+    error(std::string(to_string(status)));
+    return std::nullopt;
+  }
   if (const int problem = make_directories(directory); problem != 0) {
     error(directory + ": " + strerror(problem));
-    return {};
+    return std::nullopt;
   }
   TreeWriter writer(image, directory, apart, error);
   Progress progress(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);

@@ -64,8 +64,9 @@ ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
 /// a directory of its own, because a device without a calendar uses the names of one boot again in the next.
 /// Of a boot in which the clock was set, each journal is told so. If the log has wrapped, the journal whose
 /// beginning was overwritten ends with a line that says so. Each problem goes to `error`; the rest is still
-/// written.
-ImageTally extract_image(FlashImage& image, const std::string& directory, const ImageChoice& choice,
-                         bool apart, const std::function<void(const std::string& message)>& error);
+/// written. Nothing is, and nothing returned, if a file of it is there already.
+std::optional<ImageTally> extract_image(FlashImage& image, const std::string& directory,
+                                        const ImageChoice& choice, bool apart,
+                                        const std::function<void(const std::string& message)>& error);
 
 }  // namespace opdump::tool
