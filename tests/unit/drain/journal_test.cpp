@@ -82,3 +82,48 @@ TEST_CASE("journal: less of it, or none") {
     }
   }
 }
+
+namespace {
+
+/// Of records 0 to 8 the first five are told in a batch that the sink refuses, and 3, 5 and 6 are lost.
+std::string told_behind_a_refused_batch(FakeSink& sink, JournalDetail detail) {
+  std::byte memory[journal_line_bytes(64)];
+  BasicJournal<true> journal(sink, memory, detail);
+  const DumpTarget target = {.root = "/dump", .time = 20260101000000, .id = 7};
+  journal.from(target, 0, 0);
+  journal.from(target, 1, 0);
+  journal.flush();
+  const std::size_t before = sink.journals.begin()->second.size();
+  journal.lost(target, 0, 3, bit(LossCause::sink_failed), Status::ok, {});
+  sink.fail_at = sink.calls;
+  journal.flush();
+  CHECK(journal.failure() == Status::no_space);
+  journal.lost(target, 0, 5, bit(LossCause::sink_failed), Status::ok, {});
+  journal.flush();
+  journal.lost(target, 0, 6, bit(LossCause::sink_failed), Status::ok, {});
+  journal.to(target, 0, 9);
+  journal.to(target, 1, 2);
+  DumpCounts counts;
+  counts.wanted = counts.captured = 11;
+  counts.written = 8;
+  counts.sink_failed = 3;
+  journal.closed(target, counts);
+  journal.flush();
+  return sink.journals.begin()->second.substr(before);
+}
+
+}  // namespace
+
+TEST_CASE("journal: of gaps, begins each recorder again behind lines that were refused") {
+  FakeSink sink;
+  CHECK(told_behind_a_refused_batch(sink, JournalDetail::gaps) ==
+        "opdump-journal,1,gaps\nfrom,0,5\nlost,0,5,sink_failed,\nlost,0,6,sink_failed,\nto,0,9\n"
+        "from,1,2\nto,1,2\nclosed,11,11,0,0,0,0,0,0,0,0,3,0,8\n");
+}
+
+TEST_CASE("journal: of records, shows by its numbers that lines were refused") {
+  FakeSink sink;
+  CHECK(told_behind_a_refused_batch(sink, JournalDetail::records) ==
+        "opdump-journal,1,records\nlost,0,5,sink_failed,\nlost,0,6,sink_failed,\nto,0,9\n"
+        "to,1,2\nclosed,11,11,0,0,0,0,0,0,0,0,3,0,8\n");
+}

@@ -166,15 +166,18 @@ struct DescribedChunks {
     } else if (has_table(target.form.layout)) {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
-      MutableBytes rest;
       std::string_view file;
-      status = ledger.namer.make(record, target, stream.last_us, {}, file, rest);
+      status = ledger.namer.make_for_rows(record, target, stream.last_us, file);
       if (status == Status::ok) {
-        const ObjectName beside = ledger.namer.in_directory(record, target, stream.last_us, file);
-        name = beside;
+        ObjectName beside = ledger.namer.in_directory(record, target, stream.last_us, file);
         status = write([&] {
           return ledger.reduction->write_rows(ledger.sink, beside, target, stream.last_us, record, reduced);
         });
+        // Behind the rows: it takes the memory of their name.
+        MutableBytes rest;
+        if (!has_full_names(target))
+          static_cast<void>(ledger.namer.make(record, target, stream.last_us, {}, beside.file, rest));
+        name = beside;
       }
     } else {
       status = ledger.try_names(

@@ -181,6 +181,18 @@ class DumpNamer {
     return make_text(record, target, unix_us, suffix, file, unused);
   }
 
+  /// A file's name for a record that becomes rows of a table: begins with `{type}.{name}.` in every layout.
+  /// Otherwise as `make`.
+  [[nodiscard]] Status make_for_rows(const RecordView& record, const DumpTarget& target,
+                                     std::uint64_t unix_us, std::string_view& file) {
+    MutableBytes unused;
+    if (has_full_names(target)) return make(record, target, unix_us, {}, file, unused);
+    const std::span<char> room = memory_.subspan(directory_.bytes);
+    if (directory_.bytes == 0 || room.size() < most_stem_bytes(record)) return Status::name_too_long;
+    file = {room.data(), put_stem(room.data(), record, target)};
+    return Status::ok;
+  }
+
   /// The name of a record's object as `make` makes it, without the time and the dot before it; empty where the
   /// memory is too small.
   std::string_view make_untimed(const RecordView& record, const DumpTarget& target) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -70,6 +71,17 @@ class WrittenHead {
   char text_[kBytes] = {};
 };
 
+/// A set of the recorders that a journal may have.
+class RecorderSet {
+ public:
+  bool has(std::size_t recorder) const { return (bits_[recorder / 32] >> recorder % 32 & 1) != 0; }
+  void erase(std::size_t recorder) { bits_[recorder / 32] &= ~(std::uint32_t{1} << recorder % 32); }
+  void fill() { bits_.fill(UINT32_MAX); }
+
+ private:
+  std::array<std::uint32_t, 8> bits_{};
+};
+
 /// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
 /// commas, the path last:
@@ -79,7 +91,9 @@ class WrittenHead {
 ///                                     what the dump comes from, as a Provenance has it, of which any may be
 ///                                     empty and RUNTIME may hold commas: behind a head of version 5, and
 ///                                     again before `closed`
-///     from,R,S                        recorder R's lines start with sequence number S
+///     from,R,S                        recorder R's lines start with sequence number S; in a journal of gaps
+///                                     they start again without an end behind lines that the sink refused:
+///                                     of the records before S some may be lost, as COUNTS then tell
 ///     begun,R,S,PATH                  record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
 ///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
@@ -157,8 +171,8 @@ class WrittenHead {
 /// PATH is relative to that directory. A dump of operators that failed has a journal from the first such
 /// operator on, and none when no operator fails. A journal that does not end in `closed` is of a dump that
 /// was not finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses
-/// them costs the lines, not the records: the journal then lacks what it would prove. With OPDUMP_JOURNAL=0
-/// (`kHere` is false) it tells nothing and takes no room.
+/// them costs the lines, not the records: the journal then lacks what it would prove, and goes on with its
+/// head. With OPDUMP_JOURNAL=0 (`kHere` is false) it tells nothing and takes no room.
 template <bool kHere>
 class BasicJournal {
  public:
@@ -182,6 +196,7 @@ class BasicJournal {
   }
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    if constexpr (kHere) batch_.unsure.erase(recorder);
     add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
   }
 
@@ -209,6 +224,7 @@ class BasicJournal {
   /// `status` goes with a single cause.
   void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCauses causes,
             Status status, const ObjectName& name) {
+    begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) {
       add_causes(add_head(line, "lost", recorder, sequence).add(','), causes, status);
       add_path(line, target, name);
@@ -232,6 +248,7 @@ class BasicJournal {
   // Apart from its callers, whose stack it would enlarge.
   [[gnu::noinline]] void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence,
                                  LossCause cause, std::uint64_t bytes, const ObjectName& name) {
+    begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) {
       add_causes(add_head(line, "reduced", recorder, sequence).add(','), bit(cause), Status::ok);
       add_path(line.add(',').add_decimal(bytes), target, name);
@@ -240,6 +257,7 @@ class BasicJournal {
 
   void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
            LossCauses causes) {
+    begin_again(target, recorder, first);
     add_line(target, [&](TextWriter& line) {
       add_head(line, "gap", recorder, first).add(',').add_decimal(last).add(',');
       add_causes(line, causes, Status::ok);
@@ -247,6 +265,7 @@ class BasicJournal {
   }
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
   }
 
@@ -342,8 +361,8 @@ class BasicJournal {
         name.file = file_of(file, number, batch_.target->journal_id);
       }
       const Status status = batch_.sink.append_lines(name, {&batch, 1});
-      if (status != Status::ok) fail(status);
       batch_.used = 0;
+      if (status != Status::ok) note_refusal(status);
     }
   }
 
@@ -363,6 +382,26 @@ class BasicJournal {
       if (batch_.sink.claim_journal(name) != Status::already_exists) break;
     }
     batch_.target->journal_id = id;
+  }
+
+  void note_refusal(Status status) {
+    fail(status);
+    batch_.refused_id = batch_.target_id;
+    batch_.target_id = 0;  // so that the head comes again
+    batch_.unsure.fill();
+  }
+
+  /// In a journal of gaps, what lies between two lines of a recorder counts as written: not where the sink
+  /// has refused lines between them.
+  void begin_again(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    if constexpr (kHere) {
+      if (batch_.refused_id != target.id || batch_.detail != JournalDetail::gaps) [[likely]]
+        return;
+      if (!batch_.unsure.has(recorder)) return;
+      // So that the beginning and the line come in one batch, of which the sink takes both or neither.
+      flush();
+      from(target, recorder, sequence);
+    }
   }
 
   void begin_never(const DumpTarget& target) {
@@ -517,6 +556,8 @@ class BasicJournal {
     std::size_t used = 0;
     const DumpTarget* target = nullptr;
     std::uint64_t target_id = 0;
+    std::uint64_t refused_id = 0;  ///< of the latest target of which the sink refused lines; 0: none
+    RecorderSet unsure{};          ///< recorders that have had no line since then
     [[no_unique_address]] Maybe<!build::kLean, std::uint64_t>
         never_told_of{};  ///< the last target of such a line
     [[no_unique_address]] Maybe<!build::kLean, WrittenHead> written{};

@@ -114,7 +114,8 @@ class TensorReduction {
   virtual Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                       const RecordView& record, Bytes reduced) = 0;
 
-  /// The same, as rows of the table in `name`'s directory, with `unix_us` as the record's time.
+  /// The same, as rows of the table in `name`'s directory, with `unix_us` as the record's time. `name.file`
+  /// begins with `{type}.{name}.`, in every layout.
   virtual Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                            std::uint64_t unix_us, const RecordView& record,
                                            Bytes reduced) = 0;
