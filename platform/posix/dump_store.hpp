@@ -68,6 +68,10 @@ class DumpStore final : public Sink {
   /// Why `open` failed, or why raw storage takes nothing any more; empty if that is not known.
   const std::string& error() const;
 
+  /// Records of a dump that was being written, which its limits have removed for newer ones. Raw storage,
+  /// whose oldest blocks go, counts none.
+  std::uint64_t removed_records() const { return tree_.quota_counts().removed_records; }
+
   /// The errno behind the last error, for messages; 0 if the system was not its cause.
   int last_errno() const;
 

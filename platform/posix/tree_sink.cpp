@@ -50,13 +50,6 @@ bool is_file_name(std::string_view name) {
   return is_path_part(name) && !name.ends_with(kSuffix) && name != kMappingFile;
 }
 
-/// Writes the number that stands for `name`, and the suffix of an incomplete file, to `to`.
-void write_short_temporary(std::string_view name, std::span<char> to) {
-  const unsigned long long hash = fnv1a(name);
-  const char* const kind = name.ends_with(".npy") ? ".npy" : name.ends_with(".bin") ? ".bin" : "";
-  std::snprintf(to.data(), to.size(), "%llu%s%s", hash, kind, kSuffix.data());
-}
-
 std::uint64_t bytes_of(std::span<const Bytes> parts) {
   std::uint64_t bytes = 0;
   for (const Bytes part : parts) bytes += part.size();
@@ -152,7 +145,8 @@ Status TreeSink::end(Object& object) {
   Status status = object.failed;
   if (status == Status::ok) {
     int error = finish(object);
-    if (error == 0) error = publish(object);
+    if (error == 0) status = admit_rows(object);
+    if (error == 0 && status == Status::ok) error = publish(object);
     if (error != 0) status = fail(error);
   }
   release(object);
@@ -181,7 +175,8 @@ Status TreeSink::commit_pair(ObjectId first_id, ObjectId second_id) {
   if (status == Status::ok) {
     int error = finish(*first);
     if (error == 0) error = finish(*second);
-    if (error == 0) error = publish_both(*first, *second);
+    if (error == 0) status = admit_rows(*first, row_bytes(*second));
+    if (error == 0 && status == Status::ok) error = publish_both(*first, *second);
     if (error != 0) status = fail(error);
   }
   abort(first_id);
@@ -293,7 +288,8 @@ int TreeSink::claim(Object& object, bool whole) {
     shortened = refused || (!object.file && errno == ENAMETOOLONG);
   }
   if (shortened) {
-    write_short_temporary(name, object.temporary);
+    char* const end = put_short_name(object.temporary, name);
+    std::memcpy(end, kSuffix.data(), kSuffix.size() + 1);
     object.file.reset(open_at(directory, object.temporary, kFlags, 0600));
   }
   if (!object.file) return errno;
@@ -368,12 +364,32 @@ int TreeSink::end_note(int directory, const char* note) const {
   return unlinkat(directory, note, 0) == 0 && (!syncs_each() || fsync(directory) == 0) ? 0 : errno;
 }
 
+/// Makes room for the object's row, and for `more` bytes of rows beside it.
+Status TreeSink::admit_rows(const Object& object, std::uint64_t more) {
+  const std::uint64_t bytes = row_bytes(object) + more;
+  if (bytes == 0 || !quota_.limited()) return Status::ok;
+  const Status status = quota_.admit_rows(lacks_mapping(object), bytes);
+  return status == Status::ok ? status : refuse(status);
+}
+
+/// Of the object's row in `mapping.csv`; 0: it has none.
+std::uint64_t TreeSink::row_bytes(const Object& object) {
+  constexpr std::size_t kSeparators = 2;
+  return object.mapped ? std::strlen(object.temporary) - kSuffix.size() + object.name_bytes + kSeparators : 0;
+}
+
+bool TreeSink::lacks_mapping(const Object& object) {
+  return check_absent(object.directory->fd.get(), kMappingFile.data()) == 0;
+}
+
 /// Waits for other writers of rows, but only once while they hold the file: a drain of many names has one
 /// limit.
 int TreeSink::add_row(const Object& object, const char* final_name) {
+  const bool is_new = lacks_mapping(object);
   const int error = append_mapping(object.directory->fd.get(), final_name, {object.name, object.name_bytes},
                                    syncs_each(), mapping_is_held_ ? 0 : kMaxMappingWaitMs);
   mapping_is_held_ = error == ETIMEDOUT;
+  if (error == 0) quota_.add(is_new ? 1 : 0, row_bytes(object));
   return error;
 }
 

@@ -191,6 +191,9 @@ class TreeSink final : public Sink {
   int publish(Object& object);
   int publish_both(Object& first, Object& second);
   int end_note(int directory, const char* note) const;
+  Status admit_rows(const Object& object, std::uint64_t more = 0);
+  static std::uint64_t row_bytes(const Object& object);
+  static bool lacks_mapping(const Object& object);
   int add_row(const Object& object, const char* final_name);
   void retract(Object& object);
   static const char* name_of_file(const Object& object, std::span<char> memory);

@@ -60,6 +60,7 @@ int open_or_make(int parent, const char* name, bool syncs_each, UniqueFd& opened
 int append_row(int mapping, std::string_view short_name, std::string_view name, bool syncs_each) {
   struct stat status;
   if (fstat(mapping, &status) != 0) return errno;
+  if (status.st_nlink == 0) return ESTALE;
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
   char last = '\n';
   if (status.st_size == 0) {
@@ -86,6 +87,17 @@ int lock_briefly(int file, unsigned wait_ms) {
     if (waited >= wait_ms) return ETIMEDOUT;
     nanosleep(&kPause, nullptr);
   }
+}
+
+int try_append_mapping(int directory, std::string_view short_name, std::string_view name, bool syncs_each,
+                       unsigned wait_ms) {
+  UniqueFd mapping(open_at(directory, kMappingFile.data(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
+  if (!mapping) return errno;
+  if (const int error = lock_briefly(mapping.get(), wait_ms)) return error;
+  const int error = append_row(mapping.get(), short_name, name, syncs_each);
+  flock(mapping.get(), LOCK_UN);  // a child forked meanwhile would keep the lock beyond our close
+  const int close_error = mapping.close();
+  return error != 0 ? error : close_error;
 }
 
 }  // namespace
@@ -156,13 +168,9 @@ int rename_exclusively(int directory, const char* from, const char* to) {
 
 int append_mapping(int directory, std::string_view short_name, std::string_view name, bool syncs_each,
                    unsigned wait_ms) {
-  UniqueFd mapping(open_at(directory, kMappingFile.data(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
-  if (!mapping) return errno;
-  if (const int error = lock_briefly(mapping.get(), wait_ms)) return error;
-  const int error = append_row(mapping.get(), short_name, name, syncs_each);
-  flock(mapping.get(), LOCK_UN);  // a child forked meanwhile would keep the lock beyond our close
-  const int close_error = mapping.close();
-  return error != 0 ? error : close_error;
+  const int error = try_append_mapping(directory, short_name, name, syncs_each, wait_ms);
+  // Another process has removed it meanwhile, as a quota does when its files are gone.
+  return error == ESTALE ? try_append_mapping(directory, short_name, name, syncs_each, wait_ms) : error;
 }
 
 int make_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each) {

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/fnv.hpp"
+#include "opdump/base/text.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
 
 /// The steps by which TreeSink makes files in a tree. No link is followed below the root. Each returns an
@@ -15,6 +17,15 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::size_t kMaxFileNameBytes = 255;
 /// In a directory, the real names of the files whose names the file system does not take.
 inline constexpr std::string_view kMappingFile = "mapping.csv";
+
+/// Most bytes of a name that stands for another one.
+inline constexpr std::size_t kMaxShortNameBytes = kMaxDecimalBytes + 4;
+
+/// Puts the name of the file whose real name, `name`, is in `kMappingFile`; returns its end.
+inline char* put_short_name(char* to, std::string_view name) {
+  to = put_decimal(to, fnv1a(name));
+  return name.ends_with(".npy") ? put_text(to, ".npy") : name.ends_with(".bin") ? put_text(to, ".bin") : to;
+}
 
 /// The suffix of a file that names two others; neither of them counts while that file exists.
 inline constexpr std::string_view kPairSuffix = ".pair.part";

@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "opdump/base/text.hpp"
+#include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
 #include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/tree/tree_files.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -52,15 +54,15 @@ std::size_t bytes_above_dump(const ObjectName& name) {
   return bytes < kTimeDigits ? 0 : bytes - kTimeDigits;
 }
 
-/// Microseconds of the moment a record was made: from its name, or when that was too long for one, from its
+/// Microseconds of the moment a record was made: from its name, or when a number stands for that, from its
 /// file.
 std::uint64_t stamp_of(std::string_view name, const struct stat& status) {
-  constexpr std::size_t kStampDigits = 16;
   std::uint64_t stamp = 0;
-  while (!name.empty()) {
+  for (std::size_t dot; (dot = name.find('.')) != name.npos;) {
+    name.remove_prefix(dot + 1);
     const std::string_view part = name.substr(0, name.find('.'));
-    name.remove_prefix(part.size() == name.size() ? part.size() : part.size() + 1);
-    if (part.size() >= kStampDigits) stamp = number_of(part);
+    if (part.size() != NameTime::kBytes) continue;
+    if (const std::uint64_t number = number_of(part); number != 0) stamp = number;
   }
   if (stamp != 0) return stamp;
   return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000 +
@@ -78,7 +80,8 @@ struct Found {
   bool is_record() const {
     const std::string_view file(name);
     return !file.ends_with(".journal") && !file.ends_with(".model.json") && !file.ends_with(".part") &&
-           !file.ends_with(".digests") && !file.ends_with(".tokens") && file != "mapping.csv" && file != kStatisticTableName;
+           !file.ends_with(".digests") && !file.ends_with(".tokens") && file != kMappingFile &&
+           file != kStatisticTableName;
   }
 };
 
@@ -129,6 +132,22 @@ class Walk {
 };
 
 constexpr auto kLeaveAlone = [](int, const char*) {};
+
+bool holds_only(int directory, std::string_view file) {
+  const int fd = openat(directory, ".", kOpenBelow);
+  DIR* open = fd < 0 ? nullptr : fdopendir(fd);
+  if (open == nullptr) {
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  bool only = true;
+  while (const dirent* entry = only ? readdir(open) : nullptr) {
+    const std::string_view name = entry->d_name;
+    only = name == "." || name == ".." || name == file;
+  }
+  closedir(open);
+  return only;
+}
 
 /// Calls `use(name, time)` for the directories in `base` whose names are times, with or without `suffix`.
 template <class Use>
@@ -232,11 +251,19 @@ bool TreeQuota::fits(const Need& need, Kind kind) const {
 
 Status TreeQuota::admit_file(const ObjectName& name) {
   if (!limited() || !enter(name)) return Status::ok;
-  const Need need = {.files = 1};
-  if (fits(need, Kind::record)) return Status::ok;
+  return admit({.files = 1}, Kind::record);
+}
+
+Status TreeQuota::admit_rows(bool is_new, std::uint64_t bytes) {
+  if (!limited()) return Status::ok;
+  return admit({.files = is_new ? 1u : 0u, .bytes = bytes}, Kind::record);
+}
+
+Status TreeQuota::admit(const Need& need, Kind kind) {
+  if (fits(need, kind)) return Status::ok;
   make_room(need);
-  if (fits(need, Kind::record)) return Status::ok;
-  ++counts_.refused;
+  if (fits(need, kind)) return Status::ok;
+  if (kind == Kind::record) ++counts_.refused;
   return Status::quota_exceeded;
 }
 
@@ -252,13 +279,7 @@ Status TreeQuota::admit_bytes(std::uint64_t had, std::uint64_t more) {
 
 Status TreeQuota::admit_appended(const ObjectName& name, std::uint64_t more) {
   if (!limited() || !enter(name)) return Status::ok;
-  const Kind kind = is_journal(name) ? Kind::journal : Kind::record;
-  const Need need = {.bytes = more};
-  if (fits(need, kind)) return Status::ok;
-  make_room(need);
-  if (fits(need, kind)) return Status::ok;
-  if (kind == Kind::record) ++counts_.refused;
-  return Status::quota_exceeded;
+  return admit({.bytes = more}, is_journal(name) ? Kind::journal : Kind::record);
 }
 
 void TreeQuota::take_back(std::uint64_t files, std::uint64_t bytes) {
@@ -328,9 +349,11 @@ void TreeQuota::remove_oldest_records(const Need& need) {
     if (!file.is_record() || stamp_of(file.name, file.status) >= end) return;
     // First told, then done: what is told and still there is no harm.
     if (has_journal_ && !tell_removed(file.path)) return;
-    remove_file(file.directory, file.name, file.bytes());
+    if (remove_file(file.directory, file.name, file.bytes())) ++counts_.removed_records;
   };
-  const auto remove_if_empty = [](int parent, const char* name) { unlinkat(parent, name, AT_REMOVEDIR); };
+  const auto remove_if_empty = [this](int parent, const char* name) {
+    if (unlinkat(parent, name, AT_REMOVEDIR) != 0) remove_with_mapping(parent, name);
+  };
   if (UniqueFd dump(openat(dump_.get(), ".", kOpenBelow)); dump)
     Walk().go(std::move(dump), remove, remove_if_empty);
 }
@@ -379,11 +402,26 @@ std::uint64_t TreeQuota::oldest_records_end(const Need& wanted) const {
   return 0;
 }
 
-void TreeQuota::remove_file(int directory, const char* name, std::uint64_t bytes) {
-  if (unlinkat(directory, name, 0) != 0) return;
+/// Removes a directory that holds nothing but the names of files that are gone.
+void TreeQuota::remove_with_mapping(int parent, const char* name) {
+  const UniqueFd directory(openat(parent, name, kOpenBelow));
+  if (!directory) return;
+  constexpr int kFlags = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
+  const UniqueFd mapping(open_at(directory.get(), kMappingFile.data(), kFlags));
+  struct stat status;
+  // Whoever adds a row claims its file before, and waits for this lock.
+  if (!mapping || flock(mapping.get(), LOCK_EX | LOCK_NB) != 0 || fstat(mapping.get(), &status) != 0) return;
+  if (!holds_only(directory.get(), kMappingFile)) return;
+  remove_file(directory.get(), kMappingFile.data(), static_cast<std::uint64_t>(status.st_size));
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+bool TreeQuota::remove_file(int directory, const char* name, std::uint64_t bytes) {
+  if (unlinkat(directory, name, 0) != 0) return false;
   take_back(1, bytes);
   ++counts_.removed_files;
   counts_.removed_bytes += bytes;
+  return true;
 }
 
 void TreeQuota::tell_in(const ObjectName& name) {

@@ -24,6 +24,7 @@ struct QuotaCounts {
   std::uint64_t removed_dumps = 0;
   std::uint64_t removed_files = 0;  ///< those of removed dumps included
   std::uint64_t removed_bytes = 0;
+  std::uint64_t removed_records = 0;  ///< of a dump that was being written, one by one
 };
 
 /// Keeps the dumps below one root within limits. A dump is a directory `{root}/{14 digits}` (or that below
@@ -40,7 +41,8 @@ struct QuotaCounts {
 /// deleted; after a crash a later scan finishes the deletion. A dump that another sink with limits is
 /// writing, in this or another process, stays. If that is not enough, the oldest records of the dump that is
 /// being written go, an eighth of the limit at a time; its journal names them. Cards of models stay with
-/// their dump. An object larger than the limit is refused and removes nothing.
+/// their dump, and a `mapping.csv` stays while another file is beside it. An object larger than the limit is
+/// refused and removes nothing.
 ///
 /// A sixteenth of `max_bytes`, a sixteenth of `reserve_bytes` on top of it, and one file are kept for
 /// journals. A journal is not shortened: when it has no room left, it loses lines and proves less. Rows of a
@@ -70,6 +72,10 @@ class TreeQuota {
 
   /// The same for `more` bytes appended to a file; a journal may use the room kept for journals.
   [[nodiscard]] Status admit_appended(const ObjectName& name, std::uint64_t more);
+
+  /// Makes room for `bytes` of rows in a `mapping.csv`, which `is_new` or not. `quota_exceeded` when there is
+  /// none.
+  [[nodiscard]] Status admit_rows(bool is_new, std::uint64_t bytes);
 
   /// Says that the dump's directory exists and is written to: others must not remove it.
   void hold();
@@ -102,13 +108,15 @@ class TreeQuota {
   void scan();
   void count_below(UniqueFd directory);
   bool fits(const Need& need, Kind kind) const;
+  Status admit(const Need& need, Kind kind);
   void make_room(const Need& need);
   bool remove_oldest_dump(std::uint64_t& after);
   void remove_dump(const char* name);
   void remove_oldest_records(const Need& need);
   Need shortage(const Need& need) const;
   std::uint64_t oldest_records_end(const Need& wanted) const;
-  void remove_file(int directory, const char* name, std::uint64_t bytes);
+  void remove_with_mapping(int parent, const char* name);
+  bool remove_file(int directory, const char* name, std::uint64_t bytes);
   bool tell_removed(std::string_view path);
   void tell_removed_dumps();
   bool append_line(std::string_view line);

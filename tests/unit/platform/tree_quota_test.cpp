@@ -90,6 +90,16 @@ struct Tree {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  /// Of a record whose name is too long for the file system.
+  Status store_long(const std::string& time, int number, std::size_t bytes) {
+    const std::string directory = time + "/0/m/1/" + std::to_string(number);
+    const std::string data(bytes, 'x');
+    const Bytes part = as_bytes(data);
+    return sink.put_object({root.text(), directory, std::string(250, 'n') + stamp(number),
+                            facts_of(directory, ObjectKind::record)},
+                           {&part, 1});
+  }
+
   bool has(const std::string& path) const { return fs::exists(root.path() / path); }
 
   TemporaryDirectory root;
@@ -330,4 +340,33 @@ TEST_CASE("quota: what an object is comes from what is known of it, not from how
   for (int i = 0; i < 15; ++i) REQUIRE(add(rows) == Status::ok);
   CHECK(add(rows) == Status::quota_exceeded);  // the rest is the journal's
   CHECK(add(facts_of(kNow, ObjectKind::journal)) == Status::ok);
+}
+
+TEST_CASE("quota: the rows and files of long names count") {
+  Tree bytes({.limits = {.max_bytes = 16'000}});
+  int stored = 0;
+  while (bytes.store_long(kNow, stored, 100) == Status::ok) ++stored;
+  CHECK(stored == 15'000 / (100 + 20 + 1 + 250 + 24 + 1));
+  CHECK(bytes.bytes() <= 15'000);
+  CHECK(bytes.sink.quota_counts().refused == 1);
+  Tree files({.limits = {.max_files = 8}, .has_journal = false});
+  for (int i = 0; i < 4; ++i) REQUIRE(files.store_long(kNow, i, 100) == Status::ok);
+  CHECK(files.store_long(kNow, 4, 100) == Status::quota_exceeded);
+  CHECK(files.files().size() == 8);
+}
+
+TEST_CASE("quota: of records with long names the oldest go, and mapping.csv with the last of a directory") {
+  Tree tree({.limits = {.max_files = 20, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
+  for (int i = 0; i < 60; ++i) {
+    REQUIRE(tree.store_long(kNow, i, 100) == Status::ok);
+    REQUIRE(tree.files().size() <= 20);
+    const auto then = fs::file_time_type::clock::now() - std::chrono::seconds(1000 - i);
+    for (const auto& file : fs::directory_iterator(tree.root.path() / kNow / "0/m/1" / std::to_string(i)))
+      fs::last_write_time(file.path(), then);
+  }
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/59"));
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/53"));
+  CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/40"));
+  CHECK(tree.journal(kNow).find("mapping.csv") == std::string::npos);
 }
