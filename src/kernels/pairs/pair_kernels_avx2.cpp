@@ -38,6 +38,13 @@ struct Isa {
     return (UnsignedShorts)_mm256_max_epu16((__m256i)a, (__m256i)b);
   }
 
+  static Ints with_sign_of(Ints magnitude, Ints sign) {
+    return (Ints)_mm256_sign_epi32((__m256i)magnitude, (__m256i)sign);
+  }
+  static Shorts with_sign_of(Shorts magnitude, Shorts sign) {
+    return (Shorts)_mm256_sign_epi16((__m256i)magnitude, (__m256i)sign);
+  }
+
   static void widen(Floats values, Doubles (&to)[2]) {
     to[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(values));
     to[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(values, 1));

@@ -189,7 +189,16 @@ struct Shares {
   Floats operator()(Floats values) const { return Isa::larger(values * scale - low, least); }
 };
 
-/// Twice the area hyperbolic tangent, up to a third.
+/// Twice the area hyperbolic tangent, up to kFewTerms.
+inline constexpr float kFewTerms = 1.0F / 16;
+inline Floats short_logarithm_series(Floats t) {
+  const Floats s = t * t;
+  Floats series = s * (2.0F / 5) + 2.0F / 3;
+  series = series * s + 2.0F;
+  return series * t;
+}
+
+/// The same up to a third.
 inline Floats logarithm_series(Floats t) {
   const Floats s = t * t;
   Floats series = s * (2.0F / 13) + 2.0F / 11;
@@ -214,18 +223,21 @@ inline Floats ln_ratio(Floats p, Floats q) {
 }
 
 /// The same of several, side by side, because each is a long chain. Where all are within a factor of two,
-/// which is nearly everywhere, the series does alone; an `Isa::ln` does everywhere.
+/// which is nearly everywhere, the series does alone, and where all are within an eighth a short one; an
+/// `Isa::ln` does everywhere.
 template <class Set, std::size_t kCount>
 inline void ln_ratios(const Floats (&p)[kCount], const Floats (&q)[kCount], Floats (&to)[kCount]) {
   if constexpr (requires { Set::ln(p[0]); }) {
     for (std::size_t n = 0; n < kCount; ++n) to[n] = Set::ln(p[n] / q[n]);
   } else {
-    Ints far{};
+    Floats farthest{};
     for (std::size_t n = 0; n < kCount; ++n) {
       to[n] = (p[n] - q[n]) / (p[n] + q[n]);
-      far |= magnitude(to[n]) > 1.0F / 3;
+      farthest = Set::larger(magnitude(to[n]), farthest);
     }
-    if (Set::bits_of(far) == 0) {
+    if (Set::bits_of(farthest > kFewTerms) == 0) {
+      for (Floats& t : to) t = short_logarithm_series(t);
+    } else if (Set::bits_of(farthest > 1.0F / 3) == 0) {
       for (Floats& t : to) t = logarithm_series(t);
     } else {
       for (std::size_t n = 0; n < kCount; ++n) to[n] = ln_ratio(p[n], q[n]);
@@ -326,6 +338,19 @@ void add_close(const float* x, const float* y, std::size_t count, const CloseLim
   kPortablePairs.add_close(x + taken, y + taken, count - taken, limits, counts, open + taken / kStep);
 }
 
+/// Integers that ascend with the number: less than zero by the magnitude, where the sign is set.
+template <class Set, class Unsigned, class Signed>
+inline Signed order_of(Signed bits) {
+  const Signed lowest = Signed{} + std::numeric_limits<std::remove_cvref_t<decltype(bits[0])>>::min();
+  if constexpr (requires { Set::with_sign_of(bits, bits); }) {
+    return Set::with_sign_of(bits & ~lowest, bits);
+  } else {
+    return bits < 0 ? reinterpret_cast<Signed>(reinterpret_cast<Unsigned>(lowest) -
+                                               reinterpret_cast<Unsigned>(bits))
+                    : bits;
+  }
+}
+
 /// `kInfinity` is the magnitude of infinity. Where there is no NaN, which is nearly everywhere, few steps do.
 template <class Signed, class Unsigned, auto kPortable, std::int32_t kInfinity>
 void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums) {
@@ -333,7 +358,6 @@ void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactS
   constexpr std::size_t kElements = sizeof(Signed) / sizeof(Element);
   // Before a 16-bit count is full, and small enough to be gone through again.
   constexpr std::size_t kRun = kElements * 64;
-  const Unsigned lowest = reinterpret_cast<Unsigned>(Signed{} + std::numeric_limits<Element>::min());
   std::size_t done = 0;
   for (; count - done >= kRun; done += kRun) {
     Unsigned different{}, max_ulp{};
@@ -341,9 +365,8 @@ void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactS
     for (std::size_t i = done; i < done + kRun; i += kElements) {
       const Signed a = load<Signed>(x + i * sizeof(Element));
       const Signed b = load<Signed>(y + i * sizeof(Element));
-      // Integers that ascend with the number: less than zero by the magnitude, where the sign is set.
-      const Signed a_order = a < 0 ? reinterpret_cast<Signed>(lowest - reinterpret_cast<Unsigned>(a)) : a;
-      const Signed b_order = b < 0 ? reinterpret_cast<Signed>(lowest - reinterpret_cast<Unsigned>(b)) : b;
+      const Signed a_order = order_of<Isa, Unsigned>(a);
+      const Signed b_order = order_of<Isa, Unsigned>(b);
       // Past the type's signed range, not past its unsigned one.
       const Signed high = Isa::larger(a_order, b_order);
       const Signed low = Isa::smaller(a_order, b_order);
