@@ -77,6 +77,26 @@ class Lite(Case):
         self.assertEqual(sorted(os.listdir(self.path('dump', 'ResNet50'))), ['0', '1', '2', '3'])
         self.assertIn('16 records written, 0 lost', self.run_tool('verify', 'dump')[0])
 
+    def test_statistics_become_rows_that_name_type_and_operator(self):
+        long_name = 'part.' + 'n' * 300
+        ops = [{'name': name, 'type': kind, 'outputs': [{'fill': 'ramp', 'dtype': 'float32', 'shape': [3]}]}
+               for name, kind in (('op0', 'Add'), ('relu/two', 'LeakyRelu'), (long_name, 'Conv 2D'))]
+        os.mkdir(self.path('dump'))
+        self.write('lite.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_data': 'stats', 'dump_list': [
+            {'model_name': 'net'}]}, 'opdump': {'layout': 'mindspore_lite'}}))
+        self.replay(run={'steps': 2, 'models': [{'name': 'net', 'id': 1, 'ops': ops}]})
+        for step in '01':
+            with open(self.path('dump', 'net', step, 'statistic.csv')) as file:
+                rows = [line.split(',')[:2] for line in file.read().splitlines()[1:]]
+            self.assertEqual(rows, [['Add', 'op0'], ['LeakyRelu', 'relu_two'],
+                                    ['Conv_2D', long_name.replace('.', '_')]])
+        out, _ = self.run_tool('verify', 'dump')
+        self.assertIn('6 records written, 0 lost', out)
+        journal, = (name for name in os.listdir(self.path('dump')) if name.endswith('.journal'))
+        with open(self.path('dump', journal)) as file:
+            paths = [line.split(',')[-1] for line in file.read().splitlines() if line.startswith('row,')]
+        self.assertEqual(paths[:3], ['net/0/op0', 'net/0/relu.two', 'net/0/' + long_name])
+
     def test_the_same_from_a_compiled_config(self):
         self.config()
         self.run_tool('compile', 'lite.json', '-o', 'lite.plan')
@@ -140,6 +160,19 @@ class Lite(Case):
         self.assertIn('has 17 bytes, and 16 were written', self.run_tool('verify', 'dump', expect=1)[0])
         shutil.copy(self.path('dump', 'ResNet50', '0', STEP[2]), self.path('dump', 'ResNet50', '0', 'z' + STEP[2]))
         self.assertIn('ResNet50/0/z' + STEP[2], self.run_tool('verify', 'dump', expect=1)[0])
+
+    def test_a_file_without_bytes_is_no_tensor_of_an_unnamed_dtype(self):
+        for name in ('op', 'n' * 300):  # the second has its files in mapping.csv
+            self.config({'opdump': {'journal': 'gaps'}}, kernels=[name])
+            self.replay(run={'models': [{'name': 'any', 'id': 7, 'ops': [
+                {'name': name, 'type': 'Add', 'outputs': [{'fill': 'ramp', 'dtype': 'int64', 'shape': [3]}]}]}]})
+            self.run_tool('verify', 'dump')
+            (file,) = [path for path in self.files('dump') if path.endswith('.bin')]
+            self.write(os.path.join('dump', file), b'')
+            self.assertIn('no bytes, but the shape in its name has elements',
+                          self.run_tool('verify', 'dump', expect=1)[0])
+            self.run_tool('show', 'dump', expect=1)
+            shutil.rmtree(self.path('dump'))
 
     def test_verify_counts_what_another_loading_captured(self):
         self.config(kernels=['Default/Conv-op12', 'pool', 'gone'])

@@ -222,7 +222,16 @@ class Show(Case):
 
     def test_nothing_found_is_a_failure(self):
         os.mkdir(self.path('d'))
-        self.assertIn('0 records', self.run_tool('show', 'd', expect=1)[0])
+        out, error = self.run_tool('show', 'd', expect=1)
+        self.assertIn('0 records', out)
+        self.assertEqual(error, 'opdump show: d: there is no record\n')
+        self.write('d/A.a.0.0.1', record([], [tensor(INT8, [1], b'\1')]))
+        for options, why in ((['--op', 'nosuch'], " that '--op nosuch' takes"),
+                             (['--step', '5', '--heat'], " that '--step 5' takes"),
+                             (['--op', 'a', '--step', '5', '--json'], " that '--op a' and '--step 5' take"),
+                             (['--boot', '2'], ' of boot 2')):
+            error = self.run_tool('show', 'd', *options, expect=1)[1]
+            self.assertEqual(error, f'opdump show: d: there is no record{why}\n')
 
     def test_names_cannot_drive_the_terminal(self):
         self.write('A.a\x1b[31m.0.0.1', record([], [tensor(INT8, [1], b'\1')]))

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of `opdump verify` on MindSpore's layouts where the journal names no files: verify_mindspore_test.py OPDUMP
+"""Tests of `opdump verify` on MindSpore's layouts where the journal names no files, and of all that a
+config asks for there: verify_mindspore_test.py OPDUMP
 [unittest arguments]. Standard library only."""
+import itertools
 import json
 import os
 import struct
@@ -122,6 +124,69 @@ class MindSporeGaps(Case):
         self.replay(LAYOUTS[0], self.TRIGGER)
         self.assertTrue(self.verify(0).startswith('complete\n'))
         self.remove_one(self.STEPS * self.TENSORS + self.HISTORY_TENSORS)
+
+
+class MindSporeConfig(Case):
+    """CANN's config with a layout of MindSpore's: operators outside models are dumped as well."""
+    STEPS = 3
+    RECORDS = 3 * STEPS
+
+    def replay(self, layout, to='dump', journal='records', options=None, **keys):
+        os.makedirs(self.path(to), exist_ok=True)
+        output = {'fill': 'ramp', 'dtype': 'float32', 'shape': [20]}
+        ops = [{'name': name, 'type': 'Add', 'outputs': [output]} for name in ('a', 'b', 's')]
+        run = {'steps': self.STEPS, 'models': [{'name': 'net', 'id': 1, 'ops': ops[:2]}]}
+        switch = 'on' if layout in TABLES else 'off'
+        if switch == 'on':
+            run['single_ops'] = ops[2:]
+        self.write('run.json', json.dumps(run))
+        self.write('acl.json', json.dumps({
+            'dump': dict({'dump_path': self.path(to), 'dump_list': [{}], 'dump_op_switch': switch}, **keys),
+            'opdump': dict({'layout': layout, 'journal': journal}, **options or {})}))
+        self.run_tool('replay', 'run.json', '--config', 'acl.json')
+
+    def test_single_operators(self):
+        for layout in TABLES:
+            for journal in ('records', 'gaps'):
+                for data in ('tensor', 'stats'):
+                    with self.subTest(layout + ' ' + journal + ' ' + data):
+                        to = layout + journal + data
+                        self.replay(layout, to, journal, dump_data=data)
+                        report = self.run_tool('verify', to)[0]
+                        self.assertTrue(report.startswith('complete\n'), report)
+                        self.assertIn(f'{self.RECORDS} records written', report)
+
+    def test_all_that_a_config_asks_for(self):
+        wanted = ('--config', 'acl.json', '--model', 'run.json')
+        for layout in LAYOUTS:
+            for journal, data in itertools.product(('records', 'gaps'),
+                                                   ('tensor', 'stats') if layout in TABLES else ('tensor',)):
+                with self.subTest(layout + ' ' + journal + ' ' + data):
+                    to = layout + journal + data
+                    self.replay(layout, to, journal, dump_data=data)
+                    report = self.run_tool('verify', to, *wanted)[0]
+                    self.assertTrue(report.startswith('complete\n'), report)
+                    with open(self.path('run.json'), encoding='utf-8') as file:
+                        run = json.load(file)
+                    run['models'][0]['ops'][1]['name'] = 'c'
+                    for op in run.get('single_ops', []):
+                        op['name'] = 't'
+                    self.write('run.json', json.dumps(run))
+                    report = self.run_tool('verify', to, *wanted, expect=1)[0]
+                    self.assertRegex(report, r'Add\.c +net \(1\) +steps 0-2 +3 records')
+                    if layout in TABLES:
+                        self.assertRegex(report, r'Add\.t +single operator +3 records')
+                    self.assertNotIn('Add.a', report)
+
+    def test_digests_that_are_gone_may_be_those_that_are_asked_for(self):
+        for layout, journal in itertools.product(LAYOUTS, ('records', 'gaps')):
+            with self.subTest(layout + ' ' + journal):
+                to = layout + journal
+                self.replay(layout, to, journal, {'digest': 'xxh3'})
+                (digests,) = [name for name in self.files(to) if name.endswith('.digests')]
+                os.unlink(self.path(to, digests))
+                report = self.run_tool('verify', to, '--config', 'acl.json', '--model', 'run.json', expect=1)[0]
+                self.assertRegex(report, r'at none of these steps; may be among the \d records lost without a name')
 
 
 if __name__ == '__main__':

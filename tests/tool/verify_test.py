@@ -286,6 +286,58 @@ class Complete(Case):
         self.assertEqual([f['kind'] for f in findings], ['missing'])
         self.assertIn('5 files, and the journals without names count 6 records', findings[0]['message'])
 
+    def test_statistics_that_a_gaps_journal_counts(self):
+        self.config(dump_list=[{}], dump_data='stats')
+        names = (None, dict(self.RUN, models=[{'name': 'net', 'id': 7, 'ops': [op('T', 'n' * 300)]}]))
+        for run in names:  # the second has its file in mapping.csv
+            self.replay(run, '--journal', 'gaps')
+            self.verify(expect=0)
+            path = max((self.record(i) for i in range(len(self.files('dump')))), key=self.is_statistics)
+            with open(path, 'rb') as file:
+                whole = file.read()
+            titles = whole[:whole.index(b'\n') + 1]
+            for cut in (b'', whole[:-1], titles, titles[1:] + whole[len(titles):], titles + b'Output,0\n'):
+                with open(path, 'wb') as file:
+                    file.write(cut)
+                self.assertEqual(self.kinds(), ['bad_file'], cut)
+                self.verify('--quick', expect=0)
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+
+    @staticmethod
+    def is_statistics(path):
+        with open(path, 'rb') as file:
+            return file.read().startswith(b'Input/Output')
+
+    def test_what_a_log_has_taken_of_a_gaps_journal_is_counted_once(self):
+        with open(self.path('flash.img'), 'wb') as file:
+            file.truncate(128 * 1024)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'flash.img', 'dump_list': [{}]},
+                                           'opdump': {'keep': 'newest', 'journal': 'gaps'}}))
+        self.replay({'steps': 30, 'models': [{'name': 'net', 'id': 7, 'ops': [op('T', f'o{i}', 4000)
+                                                                              for i in range(4)]}]})
+        text = self.run_tool('verify', 'flash.img', expect=1)[0]
+        (gone,) = re.findall(r'as the log went round \((\d+)\)', text)
+        (there,) = re.findall(r'(\d+) files, and the journals without names count 120 records', text)
+        self.assertEqual(int(gone) + int(there), 120, text)
+        self.assertNotIn('the beginning is gone, ', text)
+
+    def test_what_a_history_let_go_is_not_taken_for_overwritten(self):
+        """Also where a log that went round has taken the line that says that there was a history."""
+        with open(self.path('flash.img'), 'wb') as file:
+            file.truncate(128 * 1024)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'flash.img', 'dump_list': [{}]}, 'opdump': {
+            'keep': 'newest', 'history_steps': 2, 'after_steps': 1, 'trigger_limits': {'firings_per_day': 15},
+            'trigger': [{'op': 'o0', 'stat': 'max', 'above': -1e30}]}}))
+        self.replay({'steps': 40, 'models': [{'name': 'net', 'id': 7, 'ops': [op('T', f'o{i}', 4000)
+                                                                              for i in range(4)]}]})
+        text = self.run_tool('verify', 'flash.img', expect=1)[0]
+        self.assertTrue(text.startswith('complete but for the oldest records, which newer ones have overwritten'), text)
+        (gone,) = re.findall(r'as the log went round \((\d+)\)', text)
+        (there,) = re.findall(r'(\d+) files, and the journals without names count 64 records', text)
+        self.assertEqual(int(gone) + int(there), 64)
+        self.assertIn('1 journal: 64 records written, 0 lost', text)
+
     def test_more_files_than_a_gaps_journal_counts(self):
         self.replay(None, '--journal', 'gaps')
         shutil.copy(self.record(), self.record()[:-4] + '0000')
@@ -446,7 +498,7 @@ class Damage(Case):
         findings, _ = self.verify()
         self.assertEqual([(f['kind'], f['count'], f['cause']) for f in findings],
                          [('gap', 1, '1: head too large for the ring')])
-        self.assertIn('1 record lost, with no room even for a number; of all: 1: head too large for the ring',
+        self.assertIn('1 record lost, and no line tells which; of all: 1: head too large for the ring',
                       self.run_tool('verify', 'dump', expect=1)[0])
 
     def test_not_finalized(self):
@@ -542,8 +594,10 @@ class Losses(Case):
         lines = self.lines()
         reduced = re.fullmatch(r'written,0,1,\d+,(.*)\n', lines[3])[1]
         os.unlink(self.path('dump', os.path.basename(os.path.dirname(self.journal())), reduced))
-        csv = self.write(os.path.join(os.path.dirname(self.journal()), reduced + '.csv'), b'1,2,3\n')
-        lines[3] = 'reduced,0,1,ring_full,6,%s.csv\n' % reduced
+        rows = (b'Input/Output,Index,Data Size,Data Type,Format,Shape,Count\n'
+                b'Output,0,16,int8,ND,16,16\n')
+        csv = self.write(os.path.join(os.path.dirname(self.journal()), reduced + '.csv'), rows)
+        lines[3] = 'reduced,0,1,ring_full,%d,%s.csv\n' % (len(rows), reduced)
         lines[-1] = 'closed,6,5,1,0,0,0,0,0,0,0,0,0,6\n'
         self.put(lines)
         findings, _ = self.verify()
@@ -573,6 +627,27 @@ class Losses(Case):
         self.assertEqual((journal['detail'], journal['written'] + journal['lost']), ('gaps', 90))
         self.assertEqual(journal['written'], len(self.files('dump')))
         self.assertIn('lost     %d\n' % journal['lost'], out)
+
+    def test_losses_of_a_gaps_journal_whose_lines_the_sink_refused(self):
+        self.replay(None, '--journal', 'gaps')
+        gone = [self.files('dump')[index] for index in (1, 3)]
+        for name in gone:
+            os.unlink(self.path('dump', name))
+        lost = ['lost,0,%d,sink_failed,%s\n' % (number, name.split('/', 1)[1]) for number, name in zip((1, 3), gone)]
+        head, begin = 'opdump-journal,1,gaps\n', 'from,0,0\n'
+        end = ['to,0,6\n', 'closed,6,6,0,0,0,0,0,0,0,0,2,0,4\n']
+        self.put([head, begin, *lost, *end])
+        findings, whole = self.verify()
+        self.assertEqual([f['kind'] for f in findings], ['lost', 'lost'])
+        again = [head, 'from,0,3\n', lost[1]]
+        for lines in ([begin, lost[1]], [begin] + again, again[1:]):
+            self.put([head, *lines, *end])
+            findings, answer = self.verify()
+            self.assertEqual(answer['journals'], whole['journals'])
+            self.assertEqual(sorted(f['kind'] for f in findings), ['gap', 'journal', 'lost'])
+            self.assertIn('1 record lost, and no line tells which', self.run_tool('verify', 'dump', expect=1)[0])
+        self.put([head, begin, *again])
+        self.assertEqual(sorted(self.kinds()), ['journal', 'lost', 'not_final'])
 
     def test_only_the_first_fifty_lines_for_people(self):
         self.replay(dict(self.RUN, steps=60))
@@ -616,17 +691,29 @@ class Losses(Case):
             self.limit(max_bytes=40000, keep='newest', journal=detail)
             ops = [op('Conv2D', 'conv', 300), op('MatMul', 'fc', 300)]
             models = [{'name': 'net', 'id': 7, 'ops': ops}]
-            self.replay({'device_id': 2, 'steps': 100, 'models': models})
+            told = self.replay({'device_id': 2, 'steps': 100, 'models': models})
             self.assertLessEqual(self.bytes_in_dump(), 40000)
             findings, answer = self.verify()
             self.assertEqual({f['kind'] for f in findings}, {'removed'})
             if detail == 'records':
+                self.assertIn('\nremoved  %d older records for newer ones\n' % len(findings), told)
                 self.assertEqual({f['cause'] for f in findings}, {'quota'})
                 self.assertEqual(len(findings) + answer['files'], 200)
                 self.assertIn('removed: the quota was used up', self.run_tool('verify', 'dump', expect=1)[0])
                 step = max(f['step'] for f in findings)
                 self.assertGreater(step, 50)
                 self.assertTrue(all('/%d/' % s in ''.join(self.files('dump')) for s in range(step + 1, 100)))
+
+    def test_of_names_that_are_too_long_the_oldest_records_are_removed(self):
+        self.limit(max_files=30, keep='newest')
+        ops = [op('Conv2D', 'n' * 250 + end, 3) for end in 'ab']
+        self.replay({'device_id': 2, 'steps': 60, 'models': [{'name': 'net', 'id': 7, 'ops': ops}]})
+        self.assertLessEqual(len(self.files('dump')), 30)
+        findings, answer = self.verify()
+        self.assertEqual({f['kind'] for f in findings}, {'removed'})
+        self.assertEqual(len(findings) + answer['files'], 120)
+        self.assertGreater(answer['files'], 10)
+        self.assertLess(max(f['step'] for f in findings), 60 - answer['files'] // 2 + 1)
 
     def test_older_dumps_removed_leave_a_complete_one(self):
         self.limit(max_files=8, keep='newest')
@@ -761,6 +848,43 @@ class Wanted(Case):
         self.assertEqual([f['kind'] for f in findings], ['gap', 'absent'])
         self.assertEqual((findings[1]['op'], findings[1]['steps'], findings[1]['message']),
                          ('MatMul.fc', 'step 1', '1 record; may be among the 1 record lost without a name'))
+
+    def test_names_of_the_config_that_the_models_lack(self):
+        self.replay(dict(self.RUN, single_ops=[]))
+        self.config(dump_list=[{'model_name': 'net', 'layer': ['conv', 'nope']}])
+        text = self.run_tool('verify', 'dump', *self.ASKED, expect=NEVER)[0]
+        self.assertTrue(text.startswith('complete, but some of what was asked for was never captured\n'), text)
+        self.assertIn('layer "nope" of model "net" matches nothing', text)
+        self.config(dump_list=[{'model_name': 'net', 'layer': ['conv']}])
+        self.verify(*self.ASKED, expect=0)
+
+    def test_a_name_that_the_dump_has_is_not_missed_where_the_models_lack_it(self):
+        for journal in ('records', 'gaps'):
+            self.config(dump_list=[{}])
+            self.replay(dict(self.RUN, single_ops=[]), '--journal', journal)
+            self.config(dump_list=[{'model_name': 'net', 'layer': ['conv', 'fc', 'nope']}, {'layer': ['fc']},
+                                   {'model_name': 'gone'}])
+            for name in ('conv', 'other'):
+                models = [{'name': 'net', 'id': 7, 'ops': [op('Conv2D', name)]}]
+                self.write('run.json', json.dumps(dict(self.RUN, models=models, single_ops=[])))
+                text = self.run_tool('verify', 'dump', *self.ASKED, expect=NEVER)[0]
+                self.assertEqual(re.findall(r'(?m)^  (.*) matches nothing', text),
+                                 ['layer "nope" of model "net"', 'model "gone"'])
+            self.config(dump_list=[{'model_name': 'net'}])
+            models = [{'name': 'gone', 'ops': [op('T', 'x')]}]
+            self.write('run.json', json.dumps(dict(self.RUN, models=models, single_ops=[])))
+            self.assertTrue(self.run_tool('verify', 'dump', *self.ASKED)[0].startswith('complete\n'))
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+
+    def test_what_a_history_let_go_is_not_absent(self):
+        for trigger in ({'stat': 'max', 'above': 1e30}, {'stat': 'max', 'above': -1e30}):
+            self.write('acl.json', json.dumps({
+                'dump': {'dump_path': 'dump', 'dump_list': [{}]},
+                'opdump': {'history_steps': 2, 'trigger': [dict(trigger, op='fc')],
+                           'trigger_limits': {'firings_per_day': 1}}}))
+            self.replay(dict(self.RUN, steps=9, single_ops=[]))
+            self.assertEqual(set(self.kinds(*self.ASKED, expect=0)) - {'trigger', 'fired'}, set())
 
     def test_same_operator_twice(self):
         run = {'steps': 2, 'models': [{'name': 'm', 'ops': [op('T', 'n'), op('T', 'n')]}]}

@@ -192,22 +192,22 @@ void find_any(const std::string& path, bool recursive, const TakeFile& take, con
 
 }  // namespace
 
+SearchReport above_bar(const SearchReport& report, Progress& progress) {
+  const auto above = [&progress](const std::function<void(const std::string&)>& tell) {
+    return [&progress, &tell](const std::string& message) {
+      progress.wipe();
+      tell(message);
+    };
+  };
+  return {.error = above(report.error), .note = above(report.note)};
+}
+
 void find_files(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report,
                 SealedFiles sealed) {
   if (sealed == SealedFiles::wanted) return find_any(path, recursive, take, report);
   bool first = true;
   std::string key;
   Progress progress(0, "files found");
-  const SearchReport above_count = {.error =
-                                        [&](const std::string& message) {
-                                          progress.wipe();
-                                          report.error(message);
-                                        },
-                                    .note =
-                                        [&](const std::string& message) {
-                                          progress.wipe();
-                                          report.note(message);
-                                        }};
   const auto take_open = [&](const FoundFile& file) {
     progress.add();
     // A dump is sealed as a whole.
@@ -215,7 +215,7 @@ void find_files(const std::string& path, bool recursive, const TakeFile& take, c
     first = false;
     if (key.empty() || sealed_for(file.path).empty()) take(file);
   };
-  find_any(path, recursive, take_open, above_count);
+  find_any(path, recursive, take_open, above_bar(report, progress));
   progress.wipe();
   if (!key.empty()) report.error(sealed_text(path, key));
 }

@@ -8,6 +8,8 @@
 
 namespace opdump::tool {
 
+class Progress;
+
 /// The suffix of files that the capture side and `convert` are still writing.
 inline constexpr std::string_view kUnfinishedSuffix = ".part";
 
@@ -24,6 +26,9 @@ struct SearchReport {
   std::function<void(const std::string& message)> error;  ///< something named is missing or unreadable
   std::function<void(const std::string& message)> note;   ///< something was skipped
 };
+
+/// As `report`, with the bar wiped away before each line. Refers to both.
+SearchReport above_bar(const SearchReport& report, Progress& progress);
 
 /// Whether a command can do something with sealed files.
 enum class SealedFiles { passed_over, wanted };

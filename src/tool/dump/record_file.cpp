@@ -106,8 +106,11 @@ RecordFile::Opened RecordFile::open_bytes(const std::string& path, const RecordT
   array_.bytes = bytes();
   array_.data_offset = 0;
   const std::uint64_t bits = info(named.dtype).bits;
-  if (named.dtype == DType::undefined || bits == 0) return Opened::ok;
   const Result<std::uint64_t> count = element_count(named.shape());
+  if (named.dtype == DType::undefined || bits == 0) {
+    if (bytes() != 0 || (count.ok() && count.value() == 0)) return Opened::ok;
+    return fail(Opened::failed, 0, "no bytes, but the shape in its name has elements");
+  }
   if (!count.ok() || count.value() > UINT64_MAX / bits)
     return fail(Opened::failed, 0, "the shape in its name has too many elements");
   const std::uint64_t needed = count.value() / 8 * bits + (count.value() % 8 * bits + 7) / 8;

@@ -125,6 +125,7 @@ bool StatisticsFile::take_row(StatisticsRecord& record) {
   line.dtype = dtype_of(row_[columns.dtype]);
   line.shape = shape_of(row_[columns.shape]);
   if (!is_table_) line.format = row_[kFormatOfCann];
+  if (is_table_) line.dialect = StatisticsDialect::mindspore;
   for (std::size_t i = columns.common; i < titles_.size() && i < row_.size(); ++i) {
     if (titles_[i] == kKeptColumn) {
       line.kept = row_[i];

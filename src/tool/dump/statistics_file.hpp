@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "opdump/impl/stats/statistics.hpp"
 #include "src/tool/dump/csv_file.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -23,6 +24,7 @@ struct StatisticsLine {
   /// What the config's privacy has kept of the tensor, such as "stats of 0:4", and only that is in `values`;
   /// empty: the file does not say.
   std::string kept;
+  StatisticsDialect dialect = StatisticsDialect::cann;
 };
 
 /// How a tensor of which the config's privacy has kept that is told, as "kept as stats by the config".

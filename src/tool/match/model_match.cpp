@@ -192,7 +192,7 @@ class RuleCheck {
 
   void run() {
     if (models_.empty()) {
-      misses_.push_back({owner(), closest(rule_.model_name, model_names_)});
+      misses_.push_back({owner(), closest(rule_.model_name, model_names_), std::string(rule_.model_name)});
       return;
     }
     for (const std::string_view layer : rule_.layers) {
@@ -304,7 +304,8 @@ class RuleCheck {
 
   void miss(std::string what, std::string_view name) {
     misses_.push_back(
-        {std::move(what), misses_.size() < kMostHints ? closest(name, op_names()) : std::string()});
+        {std::move(what), misses_.size() < kMostHints ? closest(name, op_names()) : std::string(),
+         std::string(rule_.any_model ? std::string_view() : rule_.model_name), std::string(name)});
   }
 
   /// A hint looks at every name, so only the first misses get one.

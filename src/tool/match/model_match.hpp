@@ -44,6 +44,8 @@ struct ModelMatch {
 struct Miss {
   std::string what;     ///< like `layer "conv" of model "m"`
   std::string closest;  ///< a name that is nearly the same; empty: there is none
+  std::string model{};  ///< whose name or operator it is; empty: of any model
+  std::string op{};     ///< whose name it is; empty: no operator's
 };
 
 struct MatchReport {

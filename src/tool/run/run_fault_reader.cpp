@@ -27,10 +27,19 @@ bool RunFaultReader::read(const JsonNode& node, const KeyPath& path, RunFault& f
   if (node.member("kind") == nullptr)
     return fields_.missing(node, path.key("kind"), "one of " + config::listed(kKinds));
   fault.kind = static_cast<RunFault::Kind>(kind);
-  return find_model(node, path, fault.model) &&
+  return check_step(node, path, fault) && find_model(node, path, fault.model) &&
          find_op(node, path, "op", run_.models[fault.model], fault.op) &&
          (fault.kind != RunFault::Kind::nan || check_floats(node, path, fault)) &&
          (fault.kind != RunFault::Kind::trample || check_victim(node, path, fault));
+}
+
+bool RunFaultReader::check_step(const JsonNode& node, const KeyPath& path, const RunFault& fault) {
+  const JsonNode* const step = node.member("step");
+  if (step == nullptr || fault.step < run_.steps) return true;
+  const std::string steps = ", as \"steps\" is " + std::to_string(run_.steps);
+  return fields_.refuse(
+      *step, path.key("step"),
+      (run_.steps == 0 ? "no step is run" : "the last step is " + std::to_string(run_.steps - 1)) + steps);
 }
 
 bool RunFaultReader::find_model(const JsonNode& node, const KeyPath& path, std::size_t& index) {

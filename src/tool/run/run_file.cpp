@@ -11,6 +11,7 @@
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/refused_line.hpp"
 #include "src/tool/run/dbg_model.hpp"
 #include "src/tool/run/json_fields.hpp"
@@ -37,6 +38,12 @@ struct RunFile::Text {
 namespace {
 
 constexpr std::size_t kMaxRunBytes = 64 * 1024 * 1024;
+
+bool parse(std::string_view text, JsonTree& tree, Refusal& refusal) {
+  Progress progress(text.size());
+  const auto add = [](void* bar, std::size_t bytes) { static_cast<Progress*>(bar)->add(bytes); };
+  return tree.parse(text, refusal, JsonTree::kWindowBytes, {add, &progress});
+}
 
 /// Of an array; 0 of anything else.
 std::size_t size_of(const JsonNode* array) {
@@ -98,11 +105,18 @@ class RunFileReader {
         !fields_.read_text(node, path, "runtime", model.runtime))
       return false;
     if (model.name.empty()) return fields_.missing(node, path.key("name"), "every model has a name");
-    model.ops.reserve(size_of(node.member("ops")));
-    return fields_.for_each(node, path, "ops", [&](const JsonNode& child, const KeyPath& here) {
-      return read_op(child, here, model.ops.emplace_back());
-    }) && fields_.for_each(node, path, "constants", [&](const JsonNode& child, const KeyPath& here) {
-      return read_constant(child, here, model.constants.emplace_back());
+    return read_ops(node, path, model.ops) &&
+           fields_.for_each(node, path, "constants", [&](const JsonNode& child, const KeyPath& here) {
+             return read_constant(child, here, model.constants.emplace_back());
+           });
+  }
+
+  bool read_ops(const JsonNode& model, const KeyPath& path, std::vector<RunOp>& ops) {
+    ops.reserve(size_of(model.member("ops")));
+    Progress progress(ops.capacity(), "reading operators");
+    return fields_.for_each(model, path, "ops", [&](const JsonNode& child, const KeyPath& here) {
+      progress.add();
+      return read_op(child, here, ops.emplace_back());
     });
   }
 
@@ -291,7 +305,7 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
     return true;
   }
   Refusal refusal(text_->text, error);
-  if (!text_->tree.parse(text_->text, refusal)) return false;
+  if (!parse(text_->text, text_->tree, refusal)) return false;
   RunFileReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
   if (!reader.read(text_->tree.root(), *this)) return false;
   text_->tree.forget_nodes();

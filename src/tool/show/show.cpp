@@ -137,8 +137,12 @@ class Show {
     for (const FoundFile& file : files) good &= show(file, listing);
     progress_.reset();
     listing.finish(provenance_);
-    return good && listing.sums().records != 0;
+    any_shown_ = listing.sums().records != 0;
+    return good;
   }
+
+  /// Whether `run` came upon a record that is wanted.
+  bool any_shown() const { return any_shown_; }
 
  private:
   template <class Listing>
@@ -231,6 +235,7 @@ class Show {
   const Filter& filter_;
   const CardedOps* const card_;
   DumpClocks& clocks_;
+  bool any_shown_ = false;
   std::optional<Progress> progress_;
   BesideCards beside_{[this](const std::string& message) { tell(message); }};
   BesideTokens tokens_{[this](const std::string& message) { tell(message); }};
@@ -241,6 +246,20 @@ class Show {
   RecordFile file_;
   StatisticsFile statistics_;
 };
+
+/// "d: there is no record of boot 2 that '--op nosuch' takes".
+std::string nothing_text(const std::vector<std::string>& paths, const ShowOptions& options) {
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path;
+  text += ": there is no record";
+  if (options.boot) text += " of boot " + *options.boot;
+  if (!options.op && !options.step) return text;
+  text += " that ";
+  if (options.op) text += "'--op " + *options.op + "'";
+  if (options.op && options.step) text += " and ";
+  if (options.step) text += "'--step " + *options.step + "'";
+  return text + (options.op && options.step ? " take" : " takes");
+}
 
 }  // namespace
 
@@ -320,6 +339,7 @@ int run_show(Words words) {
   }
   dump.tell_missing(report);
   if (!files.error().empty()) report.error(files.error());
+  if (!failed && !show.any_shown()) report.error(nothing_text(paths, options));
   if (!options.json) tell_firings(found, [](const std::string& line) { std::puts(line.c_str()); });
   return failed ? kExitFailed : kExitOk;
 }

@@ -168,7 +168,6 @@ void TextListing::show(const ShownRecord& record, const StatisticsRecord& statis
     table.add(std::move(row));
   }
   table.print();
-  std::fflush(stdout);
 }
 
 bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
@@ -202,7 +201,6 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     if (++rows % kMostRows == 0) table.print();
   }
   table.print();
-  std::fflush(stdout);
   return error.empty();
 }
 

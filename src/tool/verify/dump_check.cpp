@@ -9,6 +9,7 @@
 
 #include "opdump/impl/format/digest_table.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
+#include "platform/posix/tree/tree_files.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
@@ -86,7 +87,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   context_.is_of_wanted |= context_.wanted->is_of(has);
   context_.wanted->find_absent(known_, directory_, has, context_.findings);
   tell_problem(known_.hashes());
-  if (never_.empty()) context_.wanted->find_misses(context_.findings);
+  if (never_.empty() && context_.wanted->is_of(has)) context_.wanted->find_misses(known_, context_.findings);
 }
 
 /// Where names are missing, nothing is proved.
@@ -172,7 +173,7 @@ void DumpCheck::check_journal(const std::string& name) {
     }
     if (!check->closed()) told_.not_final(*check);
   }
-  cut_->tell(journal_, context_.findings);
+  cut_->tell(journal_, !check->records(), context_.findings);
   summary.records = check->records();
   summary.closed = check->closed();
   summary.written = has_history_ ? history_wrote_ : check->written();
@@ -289,6 +290,7 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
       context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, file), "gone"});
     } else {
       add_file(FindingKind::missing, true, file, errno == ENOENT ? "" : strerror(errno));
+      known_.add_nameless(digested_);
     }
     return;
   }
@@ -312,7 +314,18 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
     add_file(FindingKind::bad_file, true, file,
              "has " + there + ", and the journal tells of " + count_text(digested_, "record") + " in " +
                  count_text(digest_bytes_, "byte"));
+    known_.add_nameless(digested_ - std::min(found, digested_));
   }
+}
+
+/// Whether a journal tells so. A name that was too long is told as its number, also where `mapping.csv` has
+/// gone with the last file beside it.
+bool DumpCheck::is_removed(std::string_view path) {
+  if (removed_.count(path_hash(path)) != 0) return true;
+  const std::size_t name = path.rfind('/') + 1;
+  char number[posix::kMaxShortNameBytes];
+  char* const end = posix::put_short_name(number, path.substr(name));
+  return removed_.count(path_hash(std::string(path.substr(0, name)).append(number, end))) != 0;
 }
 
 /// False when the file was removed to make room.
@@ -325,7 +338,7 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
   if (!look_at(file, status)) {
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
     const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
-    if (gone && removed_.count(path_hash(below)) != 0) return false;
+    if (gone && is_removed(below)) return false;
     if (gone && cut_->takes(recorder, sequence)) return true;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
     return true;
@@ -337,8 +350,9 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
     add_file(
         FindingKind::bad_file, true, text,
         "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) + " were written");
-  } else if (!context_.quick && !is_sound(context_.file, file, suffix)) {
-    add_file(FindingKind::bad_file, true, text, context_.file.error());
+  } else if (const std::string problem = context_.quick ? "" : problem_of(context_.file, file, suffix);
+             !problem.empty()) {
+    add_file(FindingKind::bad_file, true, text, problem);
   } else if (const std::string unlike = context_.quick ? "" : tokens_.problem_of(file, context_.file);
              !unlike.empty()) {
     add_file(FindingKind::bad_file, true, text, unlike);
@@ -406,18 +420,28 @@ void DumpCheck::on_clock(const ClockStep& step) {
 }
 
 void DumpCheck::on_history(std::uint32_t, std::uint32_t) {
+  note_history();
+}
+
+/// Its other lines tell of a history too, of which a log that went round may have taken the line that says
+/// so.
+void DumpCheck::note_history() {
   has_history_ = true;
+  known_.add_history(journal_device_);
 }
 
 void DumpCheck::on_fired(const ToldFiring& firing) {
+  note_history();
   triggers_.add_firing(firing);
 }
 
 void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) {
+  note_history();
   triggers_.add_counts(number, trigger, counts, cut_->may_be);
 }
 
 void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
+  note_history();
   history_wrote_ = records;
   if (lost != 0) told_.refused_by_sink(lost);
 }
@@ -485,9 +509,9 @@ void DumpCheck::tell_counted_files() {
   devices_.tell(
       {.file = [this](FindingKind kind, std::uint64_t device,
                       const std::string& text) { add_file(kind, true, std::to_string(device), text); },
-       .removed =
-           [this](std::uint64_t removed) {
-             if (context_.wanted != nullptr) known_.add_nameless(removed);
+       .nameless =
+           [this](std::uint64_t records) {
+             if (context_.wanted != nullptr) known_.add_nameless(records);
            },
        .overwritten =
            [this](std::uint64_t device, const std::string& text, std::uint64_t records) {
@@ -500,10 +524,9 @@ void DumpCheck::tell_counted_files() {
 void DumpCheck::check_unnamed(JournaledDevice& device, const std::string& path, std::string_view suffix) {
   const std::string full = path_of(directory_, path);
   ++device.found;
-  if (!context_.quick && !is_sound(context_.file, full, suffix)) {
-    add_file(FindingKind::bad_file, true, path, context_.file.error());
-    return;
-  }
+  if (const std::string problem = context_.quick ? "" : problem_of(context_.file, full, suffix);
+      !problem.empty())
+    return add_file(FindingKind::bad_file, true, path, problem);
   ++context_.files;
   struct stat status {};
   if (look_at(full, status)) context_.bytes += static_cast<std::uint64_t>(status.st_size);
@@ -519,12 +542,23 @@ void DumpCheck::count_rows(JournaledDevice& device, const std::string& path, con
   if (device.counts_rows) {
     device.has_rows = true;
     device.found += rows - std::min(rows, named);
+    if (context_.wanted != nullptr || !never_.empty()) see_rows(path, real_path);
   }
   if (listed) return;
   ++context_.files;
   struct stat status {};
   if (look_at(path_of(directory_, path), status))
     context_.bytes += static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Tells what the rows of a table show of what is said to be missing.
+void DumpCheck::see_rows(const std::string& path, const std::string& real_path) {
+  for_each_row(path_of(directory_, path), real_path, [this](const std::string& row_path) {
+    JournalPath parsed;
+    if (!parse_journal_path(row_path, parsed)) return;
+    see_file(row_path, parsed);
+    if (context_.wanted != nullptr) known_.add(parsed);
+  });
 }
 
 void DumpCheck::see(const JournalPath& path) {

@@ -95,6 +95,7 @@ class DumpCheck final : private JournalListener {
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
+  bool is_removed(std::string_view path);
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
   void check_other(const JournalLine& line);
@@ -102,6 +103,7 @@ class DumpCheck final : private JournalListener {
   void check_tables();
   void check_digests(const std::string& name, const JournalSummary& summary, JournaledDevice& device);
   std::uint64_t read_digests(const std::string& name, Bytes file, bool may_be_cut);
+  void note_history();
   void read_removals(const std::string& name);
   void check_journal(const std::string& name);
   void tell_counted_files();
@@ -113,6 +115,7 @@ class DumpCheck final : private JournalListener {
   /// Notes what a line of the journal says of a record, whatever became of that.
   void see(const JournalPath& path);
   void see_file(const std::string& path, const JournalPath& parsed);
+  void see_rows(const std::string& path, const std::string& real_path);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                  const PendingPairs& pairs);

@@ -4,23 +4,42 @@
 
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/dump/statistics_file.hpp"
+#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 namespace {
 
 /// Of a file whose name tells shape and dtype.
-bool is_lite_sound(RecordFile& file, const std::string& path, std::string_view suffix) {
+std::string problem_of_lite(RecordFile& file, const std::string& path, std::string_view suffix) {
   const std::string any_op = "op" + std::string(suffix);
   const std::optional<LiteName> name = parse_lite_name(any_op);
-  return name && file.open_bytes(path, named_tensor(*name), name->padded()) == RecordFile::Opened::ok;
+  if (!name) return "its name tells no shape and dtype";
+  return file.open_bytes(path, named_tensor(*name), name->padded()) == RecordFile::Opened::ok ? std::string()
+                                                                                              : file.error();
+}
+
+/// Of CANN's statistics, which have a row for each tensor of a record.
+std::string problem_of_statistics(const std::string& path) {
+  StatisticsFile file;
+  StatisticsRecord record;
+  if (file.open({.path = path, .real_name = path.substr(path.rfind('/') + 1), .below = {}}) !=
+      StatisticsFile::Opened::ok)
+    return file.error();
+  if (!file.next(record) && file.error().empty()) return "no row of statistics behind the titles";
+  while (file.next(record)) continue;
+  return file.error();
 }
 
 }  // namespace
 
-bool is_sound(RecordFile& file, const std::string& path, std::string_view suffix) {
-  if (suffix.ends_with(".npy")) return file.open_array(path, {}) == RecordFile::Opened::ok;
-  if (suffix.ends_with(".bin")) return is_lite_sound(file, path, suffix);
-  return !is_record_suffix(suffix) || file.open(path) == RecordFile::Opened::ok;
+std::string problem_of(RecordFile& file, const std::string& path, std::string_view suffix) {
+  if (suffix.ends_with(".csv")) return problem_of_statistics(path);
+  if (suffix.ends_with(".bin")) return problem_of_lite(file, path, suffix);
+  const bool is_array = suffix.ends_with(".npy");
+  if (!is_array && !is_record_suffix(suffix)) return {};
+  const RecordFile::Opened opened = is_array ? file.open_array(path, {}) : file.open(path);
+  return opened == RecordFile::Opened::ok ? std::string() : file.error();
 }
 
 }  // namespace opdump::tool

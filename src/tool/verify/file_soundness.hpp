@@ -6,8 +6,8 @@
 
 namespace opdump::tool {
 
-/// Whether `path` reads as what its name says; `suffix` is what stands behind the operator's name there. If
-/// not, `file.error()` tells why.
-bool is_sound(RecordFile& file, const std::string& path, std::string_view suffix);
+/// Why `path` does not read as what its name says; empty: it does. `suffix` is what stands behind the
+/// operator's name there; `file` reads it.
+std::string problem_of(RecordFile& file, const std::string& path, std::string_view suffix);
 
 }  // namespace opdump::tool

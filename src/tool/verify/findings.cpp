@@ -24,7 +24,7 @@ constexpr KindTexts kKinds[] = {
     {"removed", "removed to make room"},
     {"overwritten", "overwritten by newer records, as the log went round"},
     {"never", "asked for and never captured, as the session itself says"},
-    {"no_such", "asked for, and not in the models as their cards have them"},
+    {"no_such", "asked for, and not in the models as their cards have them or RUN.json does"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
     {"chunk", "chunks of the runtime's that were faulty"},

@@ -21,7 +21,7 @@ enum class FindingKind : std::uint8_t {
   removed,      ///< a record was written, and removed to make room
   overwritten,  ///< a flash log has gone round and taken the oldest records
   never,        ///< the config asked for it, and the session says that it was never captured
-  no_such,      ///< the config asks for it, and no card of the dump's models has it
+  no_such,      ///< the config asks for it, and neither RUN.json nor a card of the dump's models has it
   absent,       ///< the config wants it, and nothing tells of it
   chunk,        ///< a chunk that a runtime handed over was faulty
   journal,      ///< the journal is damaged, or contradicts itself

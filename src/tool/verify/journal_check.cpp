@@ -283,9 +283,11 @@ void JournalCheck::take_closed(const JournalLine& line) {
   } else if (sound_ && counted > lost) {
     lost_ += counted - lost;
     listener_.on_untold(number_, counted - lost, counts);
-  } else if (!sound_ && !records_) {
+  }
+  if (adds_up && !sound_ && !records_) {
     written_ = closed_written_ + counts.written;
     lost_ = closed_lost_ + counted;
+    if (counted > lost) listener_.on_untold(number_, counted - lost, counts);
   }
   const std::uint64_t told = reduced_ - closed_reduced_ + counts.sink_failed + counts.quota;
   if (adds_up && !cut && counts.degraded > told)

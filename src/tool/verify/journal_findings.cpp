@@ -128,10 +128,9 @@ void JournalFindings::untold(std::uint64_t number, std::uint32_t untold, const D
                         {"count", {}, untold, true},
                         {"cause", causes_text(counts)}},
                        untold);
-  findings_.add_row(FindingKind::gap,
-                    {journal_, "line " + std::to_string(number),
-                     count_text(untold, "record") +
-                         " lost, with no room even for a number; of all: " + causes_text(counts)});
+  findings_.add_row(FindingKind::gap, {journal_, "line " + std::to_string(number),
+                                       count_text(untold, "record") +
+                                           " lost, and no line tells which; of all: " + causes_text(counts)});
 }
 
 void JournalFindings::untold_reduced(std::uint64_t number, std::uint32_t untold) {

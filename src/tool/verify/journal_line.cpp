@@ -16,10 +16,12 @@ namespace {
 
 using Kind = JournalLine::Kind;
 
-/// How many / a record's path has in MindSpore's layouts: of Lite, in a rank's folder, of whole graphs.
+/// How many / a record's path has outside a model and in one, and in MindSpore's layouts: of Lite, in a
+/// rank's folder.
+constexpr std::ptrdiff_t kSingleParts = 1;
+constexpr std::ptrdiff_t kModelParts = 4;
 constexpr std::ptrdiff_t kLiteParts = 2;
 constexpr std::ptrdiff_t kRankParts = 3;
-constexpr std::ptrdiff_t kGraphParts = 6;
 
 /// Cuts the part before the first `separator` off `text`; all of it when there is none.
 std::string_view cut_first(std::string_view& text, char separator) {
@@ -27,6 +29,21 @@ std::string_view cut_first(std::string_view& text, char separator) {
   const std::string_view part = text.substr(0, at);
   text.remove_prefix(std::min(at + 1, text.size()));
   return part;
+}
+
+/// Cuts the folders `{step}/{time}` of MindSpore's whole graphs off `path`; what is left is as in CANN's
+/// layout. On false `path` has none, and stays.
+bool cut_graph_folders(std::string_view& path, std::string_view& step) {
+  constexpr std::size_t kTimeDigits = 14;
+  std::string_view rest = path;
+  const std::string_view first = cut_first(rest, '/');
+  const std::string_view time = cut_first(rest, '/');
+  const std::ptrdiff_t parts = std::count(rest.begin(), rest.end(), '/');
+  if (time.size() != kTimeDigits || !parse_decimal(time) || (parts != kSingleParts && parts != kModelParts))
+    return false;
+  path = rest;
+  step = first;
+  return true;
 }
 
 /// Only as the core writes it, with no zero before it.
@@ -46,7 +63,8 @@ bool is_sanitised(std::string_view name) {
   });
 }
 
-/// What CANN's own files may have behind the time stamp: what tells a thread, and ".csv" or ".bin" behind that.
+/// What CANN's own files may have behind the time stamp: what tells a thread, and ".csv" or ".bin" behind
+/// that.
 bool is_thread_suffix(std::string_view suffix) {
   constexpr int kParts = 4;
   std::string_view rest = suffix.substr(1);
@@ -335,9 +353,10 @@ bool is_record_suffix(std::string_view suffix) {
 }
 
 std::optional<std::uint64_t> device_in(std::string_view path) {
+  std::string_view step;
+  cut_graph_folders(path, step);
   const std::ptrdiff_t parts = std::count(path.begin(), path.end(), '/');
   if (parts == kLiteParts || parts == kRankParts) return {};
-  for (int before = parts == kGraphParts ? 2 : 0; before > 0; --before) cut_first(path, '/');
   return parse_decimal(cut_first(path, '/'));
 }
 
@@ -345,20 +364,18 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
   path = {};
   std::string_view rest = text;
   std::uint32_t number = 0;
-  const std::ptrdiff_t parts = std::count(text.begin(), text.end(), '/');
-  if (parts == kGraphParts) {
-    constexpr std::size_t kTimeDigits = 14;
-    if (!parse_canonical(cut_first(rest, '/'), path.step)) return false;
-    const std::string_view time = cut_first(rest, '/');
-    if (time.size() != kTimeDigits || !parse_decimal(time)) return false;
-  }
+  std::string_view graph_step;
+  const bool is_graph = cut_graph_folders(rest, graph_step);
+  if (is_graph && !parse_canonical(graph_step, path.step)) return false;
+  const std::size_t graph_bytes = text.size() - rest.size();
+  const std::ptrdiff_t parts = std::count(rest.begin(), rest.end(), '/');
   if (parts == kLiteParts) {
     path.model = cut_first(rest, '/');
     path.in_model = true;
     if (!is_sanitised(path.model) || !parse_canonical(cut_first(rest, '/'), path.step) ||
         !parse_lite_file(rest, path))
       return false;
-    path.untimed = text.substr(0, text.size() - path.suffix.size());
+    path.record = path.untimed = text.substr(0, text.size() - path.suffix.size());
     return true;
   }
   path.has_device = parts != 0 && parts != kRankParts;
@@ -372,9 +389,11 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
       return false;
     path.model_id = number;
   }
-  if (!parse_file(rest, path) && (parts != 1 || !parse_failure(rest, path))) return false;
+  if (!parse_file(rest, path) && (parts != kSingleParts || is_graph || !parse_failure(rest, path)))
+    return false;
   path.untimed = text.substr(0, text.size() - path.suffix.size());
   if (path.timed) path.untimed = path.untimed.substr(0, path.untimed.rfind('.'));
+  path.record = path.untimed.substr(graph_bytes);
   return true;
 }
 
@@ -436,8 +455,8 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   }
   if (line.kind == Kind::overwritten) return text == word;
   if (line.kind == Kind::unreceived)
-    return parse_canonical(cut_first(rest, ','), line.first_frame) && parse_canonical(rest, line.last_frame) &&
-           line.first_frame <= line.last_frame;
+    return parse_canonical(cut_first(rest, ','), line.first_frame) &&
+           parse_canonical(rest, line.last_frame) && line.first_frame <= line.last_frame;
   if (line.kind == Kind::dumps_removed) {
     return parse_canonical(cut_first(rest, ','), line.bytes) &&
            parse_canonical(cut_first(rest, ','), line.first_time) && parse_canonical(rest, line.last_time);

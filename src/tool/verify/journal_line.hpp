@@ -25,9 +25,8 @@ bool parse_journal_name(std::string_view name, JournalName& journal);
 
 /// Path of a record's file as a journal gives it: `{device}/{model}/{model id}/{step}/{file}`, or
 /// `{device}/{file}` outside a model; in MindSpore's layouts `{network}/{model id}/{step}/{file}`, `{file}`
-/// or
-/// `{step}/{time}/{device}/{model}/{model id}/{step}/{file}`, of MindSpore Lite `{network}/{step}/{file}`; of
-/// an operator that failed `{device}/{file}`. Refers to the text it was made of.
+/// or `{step}/{time}/` and one of CANN's, of MindSpore Lite `{network}/{step}/{file}`; of an operator that
+/// failed `{device}/{file}`. Refers to the text it was made of.
 struct JournalPath {
   bool has_device = false;
   std::uint64_t device = 0;
@@ -37,6 +36,7 @@ struct JournalPath {
   std::uint64_t step = 0;
   std::string_view op;       ///< `{type}.{name}`; of MindSpore Lite `{name}`, with . for each /
   std::string_view untimed;  ///< the path without its time stamp
+  std::string_view record;   ///< `untimed` without the folders of a whole graph, of which one is a time
   bool timed = false;        ///< a file may have the path, which of MindSpore Lite's has no time
   bool lite = false;         ///< MindSpore Lite's
   std::string_view suffix;   ///< behind the time stamp, such as ".csv"; empty: CANN's records

@@ -56,7 +56,7 @@ void JournaledDevices::tell(const Teller& teller) {
     if (!device.has_gaps) continue;
     if (device.removed != 0) {
       teller.file(FindingKind::removed, number, count_text(device.removed, "file"));
-      teller.removed(device.removed);
+      teller.nameless(device.removed);
     }
     const std::uint64_t found = device.found + device.removed;
     if (found == device.unnamed) continue;
@@ -68,6 +68,7 @@ void JournaledDevices::tell(const Teller& teller) {
       teller.overwritten(number, text, device.unnamed - found);
     } else {
       teller.file(fewer ? FindingKind::missing : FindingKind::unlisted, number, text);
+      if (fewer) teller.nameless(device.unnamed - found);
     }
   }
 }

@@ -46,7 +46,7 @@ class JournaledDevices {
   /// Of a journal that names no files, the count of files is all that can be compared.
   struct Teller {
     std::function<void(FindingKind, std::uint64_t device, const std::string&)> file;
-    std::function<void(std::uint64_t removed)> removed;
+    std::function<void(std::uint64_t records)> nameless;  ///< of those that are removed or missing
     std::function<void(std::uint64_t device, const std::string&, std::uint64_t records)> overwritten;
   };
   void tell(const Teller& teller);

@@ -14,7 +14,7 @@ bool OverwrittenStart::takes(std::uint32_t recorder, std::uint32_t sequence) {
   return true;
 }
 
-void OverwrittenStart::tell(const std::string& journal, Findings& findings) const {
+void OverwrittenStart::tell(const std::string& journal, bool counts_files, Findings& findings) const {
   if (complete_from.empty() && written + lost == 0) return;
   std::uint64_t count = written + lost + files;
   std::string rest;
@@ -24,7 +24,10 @@ void OverwrittenStart::tell(const std::string& journal, Findings& findings) cons
             std::to_string(next) + " on";
   }
   std::string what = "the beginning is gone";
-  if (counted || !lines) {
+  if (counts_files) {
+    count = 0;
+    if (lost != 0) what += ", " + count_text(lost, "record") + " of it were lost before";
+  } else if (counted || !lines) {
     what += ", " + count_text(count, "record");
     if (lost != 0) what += ", of which " + std::to_string(lost) + " were lost before";
   } else {
@@ -33,8 +36,8 @@ void OverwrittenStart::tell(const std::string& journal, Findings& findings) cons
     what += ", " + count_text(count, "record") + " at most";
   }
   std::vector<FindingField> fields = {{"journal", journal},
-                                      {counted || !lines ? "count" : "most", {}, count, true},
                                       {"message", rest.empty() ? what : what + ": " + rest}};
+  if (!counts_files) fields.push_back({counted || !lines ? "count" : "most", {}, count, true});
   if (complete_from.size() == 1) {
     fields.push_back({"recorder", {}, complete_from.begin()->first, true});
     fields.push_back({"complete_from", {}, complete_from.begin()->second, true});

@@ -24,7 +24,8 @@ struct OverwrittenStart {
   /// one after another, so none of it is there before.
   bool takes(std::uint32_t recorder, std::uint32_t sequence);
 
-  void tell(const std::string& journal, Findings& findings) const;
+  /// `counts_files`: how many records are gone is told where the files are counted.
+  void tell(const std::string& journal, bool counts_files, Findings& findings) const;
 };
 
 }  // namespace opdump::tool

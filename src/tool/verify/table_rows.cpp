@@ -1,8 +1,10 @@
 #include "src/tool/verify/table_rows.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "opdump/impl/format/statistic_table.hpp"
+#include "src/tool/dump/csv_file.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 
 namespace opdump::tool {
@@ -17,9 +19,23 @@ TableRows rows_of(const std::string& path) {
   return {rows.size(), static_cast<std::uint64_t>(std::count(rows.begin(), rows.end(), '\n'))};
 }
 
+void for_each_row(const std::string& file, std::string_view path,
+                  const std::function<void(const std::string& row_path)>& use) {
+  // Type, name, task, stream, time, role and index; no table tells the format, which each file's name has.
+  constexpr std::size_t kNamed = 7;
+  CsvFile table;
+  std::vector<std::string> cells;
+  if (!table.open(file) || !table.next(cells)) return;
+  while (table.next(cells)) {
+    if (cells.size() < kNamed) continue;
+    std::string row_path(path.substr(0, path.rfind('/') + 1));
+    for (std::size_t i = 0; i < kNamed; ++i) row_path += cells[i] + '.';
+    use(row_path + "ND.npy");
+  }
+}
+
 bool is_table(std::string_view path) {
-  return path.ends_with(kStatisticTableName) &&
-         path.substr(0, path.size() - kStatisticTableName.size()).ends_with('/');
+  return path.substr(path.rfind('/') + 1) == kStatisticTableName;
 }
 
 }  // namespace opdump::tool

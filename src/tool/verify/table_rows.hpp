@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,11 @@ struct TableRows {
 
 /// Nothing when the table cannot be read.
 TableRows rows_of(const std::string& path);
+
+/// Calls `use(path)` for each row of the table in `file`, which lies at `path` in the dump, with the path
+/// that a file of its tensor would have. Leaves out what is no row.
+void for_each_row(const std::string& file, std::string_view path,
+                  const std::function<void(const std::string& row_path)>& use);
 
 /// Whether the file at that path of a dump is such a table.
 bool is_table(std::string_view path);

@@ -35,9 +35,10 @@ usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [-
 
   --config CONFIG     what the device was asked for, in CANN's acl.json format
   --model RUN.json    the models that ran, as for 'opdump replay', or a card; "steps" says how many if it is given.
-                      An operator is expected with the bytes of its tensors; one without any leaves no record.
-                      Without it, the cards that lie beside the journals, 'opdump.*.model.json'. Where these are all
-                      models, names that no operator has are told too
+                      An operator is expected with the bytes of its tensors; one without any leaves no record. Where a
+                      history or trigger chose what was kept, none is expected.
+                      Without it, the cards that lie beside the journals, 'opdump.*.model.json'. With RUN.json, or
+                      where these are all models, names that no operator there and no record has are told too
   --quick             sizes only: does not open the files
   --json              all findings, for programs; otherwise the first 50 lines of each kind
   --observer          whether dumping changed the result: two runs of one input, such as one with digests of the
@@ -83,9 +84,11 @@ What is missing, as a list for a script:
 exit status
   0  complete
   1  not complete, or it cannot be proved; the list says what is missing and why, also what was removed to make room
-     or overwritten by newer records, or never arrived over a wire
+     or overwritten by newer records, or never arrived over a wire; and what '--model' or a card has and the
+     config wants, if nothing in the dump tells what became of it
   2  the command line is wrong
-  4  all that was captured is there, but something that the config asked for was never captured
+  4  all that was captured is there, but something that the config asked for was never captured, as
+     the journal itself says, or as no operator has the name
 )";
 
 struct VerifyOptions {

@@ -17,17 +17,13 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/match/model_match.hpp"
 #include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/record_paths.hpp"
 
 namespace opdump::tool {
 namespace {
 
 std::string op_text(const OpDesc& op) {
   return sanitised(op.type) + '.' + sanitised(op.name);
-}
-
-std::string untimed_path(const std::string& directory, const OpDesc& op) {
-  return directory + '/' + op_text(op) + '.' + std::to_string(op.task_id) + '.' +
-         std::to_string(op.stream_id);
 }
 
 std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
@@ -84,6 +80,11 @@ bool wants_bytes(const DumpConfig& config, const RunOp& run) {
          ((bits & kCaptureOutputs) != 0 && has_bytes(run.outputs, true));
 }
 
+/// Of a model, or of an operator of one or of any, as the paths of a dump leave the names.
+std::string name_of(std::string_view model, std::string_view op) {
+  return sanitised(model) + '/' + sanitised(op);
+}
+
 }  // namespace
 
 std::uint64_t path_hash(std::string_view path) {
@@ -91,8 +92,11 @@ std::uint64_t path_hash(std::string_view path) {
 }
 
 void KnownRecords::add(const JournalPath& path) {
-  hashes_.add(path_hash(path.untimed));
+  hashes_.add(path_hash(path.record));
   if (!path.in_model) return;
+  const std::string_view op = path.lite ? path.op : path.op.substr(path.op.find('.') + 1);
+  for (const std::string& name : {name_of(path.model, {}), name_of({}, op), name_of(path.model, op)})
+    names_.insert(path_hash(name));
   std::vector<std::uint64_t>& steps = steps_[{std::string(path.model), path.model_id}];
   if (steps.empty() || steps.back() != path.step) steps.push_back(path.step);
 }
@@ -105,8 +109,12 @@ void KnownRecords::sort() {
   }
 }
 
-std::size_t KnownRecords::count(std::string_view untimed) const {
-  return hashes_.count(path_hash(untimed));
+bool KnownRecords::has(std::string_view model, std::string_view op) const {
+  return names_.contains(path_hash(name_of(model, op)));
+}
+
+std::size_t KnownRecords::count(std::string_view record) const {
+  return hashes_.count(path_hash(record));
 }
 
 std::vector<std::uint64_t> KnownRecords::steps(std::string_view model, std::uint64_t model_id) const {
@@ -201,7 +209,12 @@ void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_
 
   const std::string directory = sanitised(plan.directory_name);
   const std::string model_text = directory + " (" + std::to_string(model.id) + ")";
-  const std::vector<std::uint64_t> seen = search.known.steps(directory, model.id);
+  RecordPaths paths(config_.form, static_cast<std::uint32_t>(wanted_model.device));
+  const auto path_at = [&](std::size_t op, std::uint64_t step) -> const JournalPath& {
+    return paths.in_model(descs[op], plan.directory_name, model.id, step);
+  };
+  const JournalPath& any_path = path_at(wanted.front(), 0);
+  const std::vector<std::uint64_t> seen = search.known.steps(any_path.model, any_path.model_id);
   const std::string every = "any of its " + count_text(wanted.size(), "wanted operator");
   if (seen.empty() && !run_.has_steps) return search.add(every, model_text, nullptr, "at no step");
   const std::uint64_t first = run_.has_steps ? 0 : seen.front();
@@ -231,18 +244,16 @@ void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_
   }
   if (!unseen.merged().empty()) search.add(every, model_text, &unseen, "at none of these steps");
 
-  // Operators that share type, name, task and stream share their paths.
+  // Operators that share what the layout has of type, name, task and stream share their paths.
   std::map<std::string, std::size_t> same;
-  for (const std::size_t i : wanted) ++same[untimed_path({}, model.ops[i].desc)];
+  for (const std::size_t i : wanted) ++same[std::string(path_at(i, 0).record)];
   for (const std::size_t i : wanted) {
-    const auto times = same.find(untimed_path({}, model.ops[i].desc));
+    const auto times = same.find(std::string(path_at(i, 0).record));
     if (times == same.end()) continue;
     StepRanges absent;
     std::uint64_t records = 0;
     for (const std::uint64_t step : steps) {
-      const std::string place = std::to_string(wanted_model.device) + '/' + directory + '/' +
-                                std::to_string(model.id) + '/' + std::to_string(step);
-      const std::size_t known = search.known.count(untimed_path(place, model.ops[i].desc));
+      const std::size_t known = search.known.count(path_at(i, step).record);
       if (known >= times->second) continue;
       absent.add(step);
       records += times->second - known;
@@ -257,11 +268,12 @@ void WantedRecords::find_absent_single(Search& search) const {
   // As the session has it: without a step counter, a filter of steps never holds.
   if (!config_.single_ops || !config_.steps.every_step()) return;
   const std::uint64_t runs = run_.has_steps ? run_.steps : 1;
+  RecordPaths paths(config_.form, run_.device_id);
   std::map<std::string, std::uint64_t> wanted;
   std::map<std::string, std::string> names;
   for (const RunOp& op : run_.single_ops) {
     if (!wants_bytes(config_, op)) continue;
-    const std::string path = untimed_path(std::to_string(run_.device_id), op.desc);
+    const std::string path(paths.outside(op.desc).record);
     wanted[path] += runs;
     names[path] = op_text(op.desc);
   }
@@ -274,24 +286,26 @@ void WantedRecords::find_absent_single(Search& search) const {
 void WantedRecords::find_absent(const KnownRecords& known, const std::string& directory,
                                 const std::function<bool(std::uint64_t)>& has, Findings& findings) const {
   Search search = {known, directory, findings};
+  const auto keeps_all = [&](std::uint64_t device) { return has(device) && !known.has_history(device); };
   for (const WantedModel& model : models_) {
-    if (has(model.device)) find_absent_model(search, model);
+    if (keeps_all(model.device)) find_absent_model(search, model);
   }
-  if (has_run_ && has(run_.device_id)) find_absent_single(search);
+  if (has_run_ && keeps_all(run_.device_id)) find_absent_single(search);
 }
 
-void WantedRecords::find_misses(Findings& findings) const {
+void WantedRecords::find_misses(const KnownRecords& known, Findings& findings) const {
   std::vector<std::vector<OpDesc>> ops;
   std::vector<ModelDesc> models;
   ops.reserve(models_.size());  // the models refer to them
   for (const auto& [model, device] : models_) {
-    if (!model.from_card) return;
+    if (!has_run_ && !model.from_card) return;
     std::vector<OpDesc>& descs = ops.emplace_back();
     for (const RunOp& op : model.ops) descs.push_back(op.desc);
     models.push_back({model.name, model.graph_name, model.id, descs});
   }
   if (models.empty()) return;
   for (const Miss& miss : match_models(config_, models).misses) {
+    if (known.has(miss.model, miss.op)) continue;
     findings.add_never({miss_text(miss)}, {{"what", miss.what}, {"closest", miss.closest}},
                        FindingKind::no_such);
   }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,23 +28,34 @@ class KnownRecords {
   /// Records that were lost without their operator being known.
   void add_nameless(std::uint64_t count) { nameless_ += count; }
 
+  /// A history of that device has let go what no trigger wanted.
+  void add_history(std::uint64_t device) { with_history_.insert(device); }
+
   /// To be called once after all `add`.
   void sort();
 
-  /// Records of that path without time stamp.
-  std::size_t count(std::string_view untimed) const;
+  /// Whether there is any record of a model of that name, or of such an operator in it; with an empty model
+  /// in any. False where both are empty.
+  bool has(std::string_view model, std::string_view op) const;
+
+  /// Records of that `JournalPath::record`.
+  std::size_t count(std::string_view record) const;
 
   /// Steps of a model, ascending; empty when none of its records is known.
   std::vector<std::uint64_t> steps(std::string_view model, std::uint64_t model_id) const;
 
   std::uint64_t nameless() const { return nameless_; }
 
+  bool has_history(std::uint64_t device) const { return with_history_.contains(device); }
+
   const HashList& hashes() const { return hashes_; }
 
  private:
   HashList hashes_;
+  std::set<std::uint64_t> names_;  ///< hashes of models, and of operators with their models and without
   std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint64_t>, std::less<>> steps_;
   std::uint64_t nameless_ = 0;
+  std::set<std::uint64_t> with_history_;
 };
 
 std::uint64_t path_hash(std::string_view path);
@@ -64,12 +76,14 @@ class WantedRecords {
   /// Whether it wants anything of a device.
   bool is_of(const std::function<bool(std::uint64_t device)>& has) const;
 
-  /// Adds what is wanted of the devices that `has` and not known of the dump in `directory`.
+  /// Adds what is wanted of the devices that `has` and not known of the dump in `directory`. Of a device with
+  /// a history nothing is: which records it has kept is told by its journal alone.
   void find_absent(const KnownRecords& known, const std::string& directory,
                    const std::function<bool(std::uint64_t device)>& has, Findings& findings) const;
 
-  /// Adds the names of the config that no operator or model has, if cards tell all of those.
-  void find_misses(Findings& findings) const;
+  /// Adds the names of the config that no operator or model has, if RUN.json or cards tell all of those. What
+  /// the dump has all the same is only missing there.
+  void find_misses(const KnownRecords& known, Findings& findings) const;
 
  private:
   struct Search;
