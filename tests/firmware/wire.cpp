@@ -40,22 +40,32 @@ class StepClock final : public Clock {
 };
 
 #if defined(__arm__)
-/// UART 0 of a CMSDK system, as the MPS2 boards have it, polled. The emulator would send at any speed, so the
-/// system's timer keeps to that of WIRE_BAUD.
+/// UART 0 of a CMSDK system, as the MPS2 boards have it. The emulator would send at any speed, so the system's
+/// timer keeps to that of WIRE_BAUD, in runs as from a FIFO, as each tick wakes the emulator. No interrupt is
+/// taken: each becomes pending, which ends a wait, and is cleared.
 class Uart {
  public:
   Uart() {
+    asm volatile("cpsid i");
     at(kDivider) = 16;
-    at(kControl) = 3;  // both directions
+    at(kControl) = 3 + 8;  // both directions, and an interrupt for each byte that comes
+    system(kEnable) = kReceived;
     constexpr std::uint32_t kClock = 25'000'000;
-    timer(kReload) = kClock / (WIRE_BAUD / 10) - 1;
-    timer(kCurrent) = 0;
-    timer(kTimerControl) = 5;  // no interrupt
+    system(kReload) = kClock / (WIRE_BAUD / 10) * kFifoBytes - 1;
+    system(kCurrent) = 0;
+    system(kTimerControl) = 7;
   }
   void write(Bytes from) {
     for (const std::byte byte : from) {
-      while ((timer(kTimerControl) & kHasCounted) == 0 || (at(kState) & 1) != 0) hear();
+      while (room_ == 0 || (at(kState) & 1) != 0) {
+        if ((system(kTimerControl) & kHasCounted) != 0) {
+          room_ = kFifoBytes;
+        } else if (!hear()) {
+          wait();
+        }
+      }
       at(kData) = std::to_integer<std::uint32_t>(byte);
+      --room_;
     }
   }
   std::size_t read(MutableBytes to) {
@@ -64,25 +74,36 @@ class Uart {
     while (count < to.size() && taken_ != heard_) to[count++] = memory_[taken_++ % sizeof memory_];
     return count;
   }
-
- private:
-  /// As an interrupt would: it has room for a single byte.
-  void hear() {
-    if ((at(kState) & 2) != 0 && heard_ - taken_ < sizeof memory_)
-      memory_[heard_++ % sizeof memory_] = static_cast<std::byte>(at(kData));
+  /// Until a byte comes, for a tick at most.
+  void wait() {
+    asm volatile("wfi");
+    at(kInterrupts) = 2;
+    system(kClear) = kReceived;
+    system(kExceptions) = kClearTick;
   }
 
-  static constexpr std::uintptr_t kData = 0, kState = 4, kControl = 8, kDivider = 16;
-  static constexpr std::uintptr_t kTimerControl = 0, kReload = 4, kCurrent = 8;
-  static constexpr std::uint32_t kHasCounted = 1u << 16;
-  static volatile std::uint32_t& timer(std::uintptr_t offset) {
-    return *reinterpret_cast<volatile std::uint32_t*>(0xe000e010 + offset);
+ private:
+  /// As an interrupt would: it has room for a single byte. Whether one has come.
+  bool hear() {
+    if ((at(kState) & 2) == 0 || heard_ - taken_ == sizeof memory_) return false;
+    memory_[heard_++ % sizeof memory_] = static_cast<std::byte>(at(kData));
+    return true;
+  }
+
+  static constexpr std::uint32_t kFifoBytes = 16;
+  static constexpr std::uintptr_t kData = 0, kState = 4, kControl = 8, kInterrupts = 12, kDivider = 16;
+  static constexpr std::uintptr_t kTimerControl = 0x010, kReload = 0x014, kCurrent = 0x018;
+  static constexpr std::uintptr_t kEnable = 0x100, kClear = 0x280, kExceptions = 0xd04;
+  static constexpr std::uint32_t kReceived = 1u << 0, kHasCounted = 1u << 16, kClearTick = 1u << 25;
+  static volatile std::uint32_t& system(std::uintptr_t offset) {
+    return *reinterpret_cast<volatile std::uint32_t*>(0xe000e000 + offset);
   }
   static volatile std::uint32_t& at(std::uintptr_t offset) {
     return *reinterpret_cast<volatile std::uint32_t*>(0x40004000 + offset);
   }
 
   std::byte memory_[256];
+  std::uint32_t room_ = kFifoBytes;
   std::uint32_t heard_ = 0;
   std::uint32_t taken_ = 0;
 };
@@ -178,9 +199,12 @@ int main(int argc, char** argv) {
   for (Line::Event event{}; status == Status::ok && event != Line::Event::over;) {
     sink.serve();
     event = line.serve();
-    if (event != Line::Event::step) continue;
-    run_step(recorder, line.step());
-    tell("a step\r\n");
+    if (event == Line::Event::step) {
+      run_step(recorder, line.step());
+      tell("a step\r\n");
+    } else if (event == Line::Event::none) {
+      uart.wait();
+    }
   }
 #else
   for (std::size_t step = 0; status == Status::ok && step < steps; ++step) {
@@ -198,6 +222,7 @@ int main(int argc, char** argv) {
 #ifdef WIRE_PLAYBACK
     line.serve();
 #endif
+    uart.wait();
   }
 #endif
   return good ? 0 : 1;

@@ -88,8 +88,10 @@ class WireTest(unittest.TestCase):
         end = time.monotonic() + SECONDS
         while receiver.poll() is None and time.monotonic() < end:
             ready = select.select([uart, master], [], [], 0.1)[0]
+            # QEMU hands bytes over one by one; in pieces they cost a fraction.
+            time.sleep(0.004)
             if uart in ready:
-                data = uart.recv(512)
+                data = uart.recv(4096)
                 sent += data
                 self.write(master, out.carry(data))
                 if not data:
@@ -163,9 +165,13 @@ class WireTest(unittest.TestCase):
             lost.update(range(first, last + 1))
         frames = max(number for kind, _, _, number, _ in wire.frames(sent) if kind not in wire.UNNUMBERED) + 1
         self.assertTrue(lost <= set(range(frames)), lost)
+        # Of frames behind the last one that the receiver knows of it says that it knows none.
+        untold = re.search(r'not told how far it is since frame (\d+): ', error)
+        if untold:
+            lost.update(range(int(untold[1]) + 1, frames))
         missing = host.keys() - files.keys()
         if not lost:
-            self.assertEqual((missing, status), (set(), 0), error)
+            self.assertEqual((missing, status), (set(), 1 if untold else 0), error)
         else:
             self.assertEqual(status, 1)
         verified = subprocess.run([*self.opdump, 'verify', '--json', str(tree)], capture_output=True, text=True, check=False)

@@ -8,7 +8,9 @@ import os
 import pty
 import random
 import select
+import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -24,6 +26,11 @@ TIME = '20260131130559'
 JOURNAL = f'{TIME}/opdump.0.1.journal'
 RECORD = f'{TIME}/0/net/1/0/Add.add%d.0.0.158919508158801%d'
 HEAD = 'opdump-journal,1,records\nfrom,0,0\n'
+# As in dump_growth_test.py: the kernel tells no peak below that of the process that starts another.
+MEASURE = """import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=sys.stderr)
+"""
 
 
 def content(i):
@@ -204,6 +211,19 @@ class Receive(Case):
                                               'opdump: wire.sock is back'])
         self.run_tool('verify', 'dump')
 
+    def test_a_device_that_is_no_line(self):
+        out, error = self.run_tool('receive', '/dev/null', '-o', 'dump', expect=1)
+        self.assertEqual(error.splitlines(), [
+            'opdump: /dev/null: at its end, which a line never is; name a serial line, a socket or what was recorded',
+            'opdump: /dev/null: no frame of a dump has come'])
+        # One that never ends is left to who interrupts it.
+        process = subprocess.Popen([tool_case.OPDUMP, 'receive', '/dev/zero', '-o', 'zeros'], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+        self.assertEqual(error, b'opdump: /dev/zero: no frame of a dump has come\n')
+
     def test_a_pseudo_terminal(self):
         sender = wire.Sender()
         device = Device(sender)
@@ -230,7 +250,7 @@ class Receive(Case):
             parts = dump(sender, 2 + i)
             if i != 1:
                 parts.append(sender.lines(JOURNAL, closed(2 + i)))
-            streams.append(b''.join(parts))
+            streams.append(b''.join(parts) + sender.state())
         # The third boot has the number of the second, and its first file is another one.
         third = wire.Sender(2)
         streams[2] = third.file(RECORD % (7, 7), b'x') + third.state(wire.ENDED)
@@ -245,14 +265,15 @@ class Receive(Case):
         one = struct.pack('<I', 0)
         stream = sender.entry(wire.BEGIN, b'a/one') + sender.entry(wire.DATA, one + b'1')
         two = struct.pack('<I', len(sender.sent))
-        stream += sender.entry(wire.BEGIN, b'a/two') + sender.entry(wire.DATA, two + b'2') + sender.entry(wire.COMMIT, one + two)
+        stream += sender.entry(wire.BEGIN, b'a/two') + sender.entry(wire.DATA, two + b'2') + sender.entry(wire.COMMIT, one + two) + \
+            sender.state()
         self.recorded(stream)
         self.assertEqual(self.tree(), {'a/one': b'1', 'a/two': b'2'})
 
     def test_a_name_that_leaves_the_directory(self):
         sender = wire.Sender()
         stream = sender.file('../up', b'x') + sender.file('/root', b'y') + sender.file('a/../../b', b'z') + \
-            sender.lines('../c.journal', 'x\n')
+            sender.lines('../c.journal', 'x\n') + sender.state()
         _, error = self.recorded(stream, expect=1)
         self.assertEqual(self.tree(), {'root': b'y'})
         self.assertEqual(len(error.splitlines()), 3)
@@ -285,6 +306,222 @@ class Receive(Case):
         for words in ([], ['line'], ['line', 'more', '-o', 'x'], ['line', '-o', 'x', '--baud', '3'],
                       ['line', '-o', 'x', '--idle', 'soon']):
             self.run_tool('receive', *words, expect=2)
+
+    def test_what_was_sent_last_may_be_unknown(self):
+        """Frames that are lost behind the last one that came are named when the device tells of them, and otherwise it
+        is said that nobody knows of any."""
+        sender = wire.Sender()
+        parts = dump(sender, 2)
+        came, last = b''.join(parts[:3]), len(sender.sent)
+        sender.sent = sender.sent[:sum(1 for _ in wire.frames(came))]
+        known = len(sender.sent)
+        untold = f'opdump: the device has not told how far it is since frame {known - 1}: whether it sent more is not known\n'
+        out, error = self.recorded(came, 1)
+        self.assertEqual(error, untold)
+        self.assertNotIn('lost', out)
+        os.rename(self.path('dump'), self.path('cut'))
+        self.recorded(came + sender.state())
+        os.rename(self.path('dump'), self.path('whole'))
+        self.assertEqual(self.tree('cut'), self.tree('whole'))
+
+        class Deaf:
+            """It hears nothing."""
+
+            @staticmethod
+            def hear(_):
+                return b''
+        out, error = self.serve(Deaf, [lambda line: line.sendall(came)], '--idle', '1', expect=1)
+        self.assertEqual(error, untold)
+        self.assertEqual(self.tree(), self.tree('whole'))
+        os.rename(self.path('dump'), self.path('deaf'))
+        sender.sent += [b''] * (last - known)
+        _, error = self.recorded(came + sender.state(), 1)
+        self.assertEqual(error, f'opdump: frames {known} to {last - 1} never arrived\n')
+        os.rename(self.path('dump'), self.path('told'))
+        _, error = self.recorded(came + wire.frame(wire.BEGIN, 2, 0, b'a/b') + wire.Sender(2).state(), 1)
+        self.assertTrue(error.startswith(untold), error)
+
+    def test_who_interrupts_a_silent_device_hears_of_it(self):
+        sender = wire.Sender()
+        master, slave = pty.openpty()
+        tty.setraw(slave)
+        process = subprocess.Popen([tool_case.OPDUMP, 'receive', os.ttyname(slave), '-o', 'dump'], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.write(master, b''.join(dump(sender, 1)))
+        # Asked every half second; a device that hears has answered after two.
+        end = time.monotonic() + 3.5
+        while time.monotonic() < end:
+            if select.select([master], [], [], 0.1)[0]:
+                os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+        os.close(master)
+        os.close(slave)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(f'since frame {len(sender.sent) - 1}: whether it sent more is not known', error.decode())
+
+    def test_a_boot_behind_the_end_of_another_is_read(self):
+        first, second = wire.Sender(1), wire.Sender(2)
+        one = b''.join(dump(first, 1)) + first.lines(JOURNAL, closed(1)) + first.state(wire.ENDED)
+        other = b''.join(dump(second, 2)) + second.lines(JOURNAL, closed(2)) + second.state(wire.ENDED)
+        for between in (b'', b'console text ' * 4000):
+            self.recorded(one + between + other)
+            self.assertEqual(self.tree(), {**wire.tree(one), **{'boot_000002/' + p: c for p, c in wire.tree(other).items()}})
+            shutil.rmtree(self.path('dump'))
+        more = first.file('a/late', b'x')
+        self.recorded(one + b'console text ' * 4000 + more + first.state(wire.ENDED))
+        self.assertEqual(self.read('dump/a/late'), b'x')
+
+    def test_a_second_dump_of_a_boot_behind_its_end_is_received(self):
+        """Each sync of it still tells of the end."""
+        sender = wire.Sender()
+        device = Device(sender)
+        device.ended = True
+        first = b''.join(dump(sender, 1)) + sender.lines(JOURNAL, closed(1)) + sender.state(wire.ENDED)
+        again = sender.file('a/begun', b'x') + sender.state(wire.ENDED)
+        rest = sender.file('a/late', b'y') + sender.state(wire.ENDED)
+
+        def both(line):
+            line.sendall(first + again)
+            time.sleep(1)
+            line.sendall(rest)
+        _, error = self.serve(device, [both])
+        self.assertEqual(error, '')
+        self.assertEqual(self.tree(), wire.tree(first + again + rest))
+
+    def test_what_was_begun_and_not_ended_is_named(self):
+        for name, body in ((wire.LINES, JOURNAL.encode() + b'\0' + b'x' * 300), (wire.BEGIN, b'd/' + b'n' * 300)):
+            sender = wire.Sender()
+            sender.lines(JOURNAL, HEAD)
+            sender.entry(name, body)
+            sender.sent.pop()
+            cut, reboot = b''.join(sender.sent) + sender.state(), wire.Sender(2)
+            for behind in (b'', reboot.lines(JOURNAL, HEAD) + reboot.state(), sender.file('a/b', b'x') + sender.state()):
+                out, error = self.recorded(cut + behind, 1)
+                self.assertIn('what began with frame 1 did not end, so it is not written\n', error)
+                self.assertIn('1 incomplete', out)
+                shutil.rmtree(self.path('dump'))
+
+    def test_frames_that_belong_to_nothing_are_named(self):
+        for make in (lambda sender: sender.entry(wire.DATA, struct.pack('<I', 77) + b'x'),
+                     lambda sender: sender.entry(wire.COMMIT, struct.pack('<I', 77)),
+                     lambda sender: sender.sent.append(wire.frame(wire.LINES, 1, len(sender.sent), b'a/b.csv\0x', True))):
+            sender = wire.Sender()
+            sender.lines(JOURNAL, HEAD)
+            make(sender)
+            _, error = self.recorded(b''.join(sender.sent) + sender.state(), 1)
+            self.assertEqual(error, 'opdump: frame 1 belongs to nothing that has begun, and is passed over\n')
+            shutil.rmtree(self.path('dump'))
+
+    def test_both_files_of_a_pair_that_cannot_be_written_are_named(self):
+        sender = wire.Sender()
+        stream = sender.file('a/two/in_its_place', b'x')
+        first = len(sender.sent)
+        stream += sender.entry(wire.BEGIN, b'a/one') + sender.entry(wire.BEGIN, b'a/two')
+        stream += sender.entry(wire.COMMIT, struct.pack('<II', first, first + 1)) + sender.state()
+        out, error = self.recorded(stream, 1)
+        self.assertIn('a/one: ', error)
+        self.assertIn('a/two: ', error)
+        self.assertIn('2 incomplete', out)
+        self.assertEqual(self.tree(), {'a/two/in_its_place': b'x'})
+
+    def test_a_frame_that_was_sent_again_long_ago_begins_no_boot(self):
+        count = 66000
+        lines = [wire.frame(wire.LINES, 1, number, b'a/b.csv\0%d\n' % number) for number in range(count)]
+        self.recorded(b''.join(lines[1:]) + lines[0] * 2 + wire.frame(wire.STATE, 1, count, struct.pack('<II', 0, 0xffffffff)))
+        self.assertEqual(self.read('dump/a/b.csv'), b''.join(b'%d\n' % number for number in range(count)))
+
+    def test_frames_that_wait_behind_a_gap_are_bounded(self):
+        """The most that wait, and one more: then what is missing is given up, and memory does not grow with the rest."""
+        most = 1 << 17
+        with open(tool_case.OPDUMP, 'rb') as tool:
+            has_memory_of_its_own = b'__asan_init' in tool.read()
+        lines = [wire.frame(wire.LINES, 1, number, b'a/b.csv\0%d\n' % number) for number in range(2 * most)]
+        for waiting, lost in ((most, False), (most + 1, True), (2 * most - 1, True)):
+            state = wire.frame(wire.STATE, 1, waiting + 1, struct.pack('<II', 0, 0xffffffff))
+            self.write('line', b''.join(lines[1:waiting + 1]) + lines[0] + state)
+            told = subprocess.run([sys.executable, '-I', '-S', '-c', MEASURE, tool_case.OPDUMP, 'receive', 'line', '-o', 'dump'],
+                                  cwd=self.directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+            status, kib = map(int, told.splitlines()[-1].split())
+            self.assertEqual(status, int(lost), told)
+            self.assertEqual('frame 0 never arrived' in told, lost, told)
+            self.assertEqual(self.read('dump/a/b.csv'), b''.join(b'%d\n' % number for number in range(lost, waiting + 1)))
+            if not has_memory_of_its_own:
+                self.assertLess(kib, 50 << 10)
+            shutil.rmtree(self.path('dump'))
+
+    def test_folders_of_boots_that_cannot_be_made(self):
+        """The end of the run, and no crash."""
+        first, second = wire.Sender(1), wire.Sender(2)
+        stream = first.lines('a/b.csv', 'x\n') + first.state() + second.lines('a/b.csv', 'x\n') + second.lines('a/c.csv', 'x\n')
+        self.write('line', stream + second.state())
+        long = '/'.join(['x' * 200] * 20) + '/' + 'y' * 68
+        out, error = self.run_tool('receive', 'line', '-o', long, expect=1)
+        self.assertEqual(error.count('File name too long'), 1, error)
+        self.assertIn('2 boots', out)
+
+    def test_a_recording_that_was_interrupted(self):
+        self.write('line', b''.join(dump(wire.Sender(), 1)))
+        with open(self.path('line'), 'ab') as file:
+            file.truncate(1 << 40)  # zeros: empty frames
+        process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'line', '-o', 'dump'], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not os.path.exists(self.path('dump', JOURNAL)):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b'line: interrupted, and not read to its end', error)
+
+    def test_a_device_that_told_and_is_heard_no_more(self):
+        """Whether it went or hears nothing: what it has sent since nobody knows."""
+        sender = wire.Sender()
+        told = b''.join(dump(sender, 1)) + sender.state()
+        since = f'the device has not told how far it is since frame {len(sender.sent) - 1}: whether it sent more is not known'
+        for goes in (True, False):
+            server = socket.socket(socket.AF_UNIX)
+            server.bind(self.path('wire.sock'))
+            server.listen(1)
+            process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'wire.sock', '-o', 'dump', '--idle', '4'],
+                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            line, _ = server.accept()
+            line.sendall(told)
+            if goes:
+                time.sleep(0.5)
+                line.close()
+                server.close()
+            _, error = process.communicate(timeout=60)
+            line.close()
+            server.close()
+            os.remove(self.path('wire.sock'))
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(since, error.decode())
+            shutil.rmtree(self.path('dump'))
+
+    def test_a_port_that_is_none(self):
+        _, error = self.run_tool('receive', '127.0.0.1:99999', '-o', 'dump', expect=1)
+        self.assertIn('127.0.0.1:99999: a port is at most 65535', error)
+
+    def test_what_has_come_and_was_not_read_is_not_given_up(self):
+        """A receiver that stands still for longer than it waits."""
+        sender = wire.Sender()
+        stream = b''.join(dump(sender)) + sender.lines(JOURNAL, closed(6))
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(self.path('wire.sock'))
+            server.listen(1)
+            process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'wire.sock', '-o', 'dump', '--wait', '1'],
+                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            line, _ = server.accept()
+            line.sendall(b''.join(frame for i, frame in enumerate(sender.sent) if i != 5))
+            time.sleep(0.5)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.5)
+            line.sendall(b'console text ' * 400 + sender.sent[5] + sender.state(wire.ENDED))
+            process.send_signal(signal.SIGCONT)
+            _, error = process.communicate(timeout=30)
+            line.close()
+        self.assertEqual((process.returncode, error), (0, b''))
+        self.assertEqual(self.tree(), wire.tree(stream))
 
     def test_silence_and_interrupts_end_it(self):
         sender = wire.Sender()

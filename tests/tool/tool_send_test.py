@@ -132,6 +132,20 @@ class Send(Case):
             self.assertEqual((device.played, device.over), (self.wanted(), True))
             self.assertRegex(out, r'; \d+ frames sent again\n$')
 
+    def test_a_line_that_loses_nearly_all(self):
+        """A device that answers at once is not waited for ever longer, so that many tries go into the time of --wait."""
+        self.make_dump(steps=(0,))
+        heard = 0
+
+        def loses():
+            nonlocal heard
+            heard += 1
+            return heard > 4 and heard % 12 > 1  # this and its answer
+        device = Device(loses=loses)
+        out, _ = self.serve(device, '--input', 'add1:0', '--wait', '6')
+        self.assertEqual((device.played, device.over), (self.wanted((0,), [(1, 0)]), True))
+        self.assertRegex(out, r'; \d+ frames sent again\n$')
+
     def test_a_device_that_is_unplugged(self):
         self.make_dump()
         device = Device()
@@ -170,13 +184,51 @@ class Send(Case):
         _, error = self.serve(Device(), '--step', '7', dump='dump/20260131130559/0/net', expect=1)
         self.assertIn('holds none of these steps', error)
         _, error = self.serve(Device(), '--input', 'conv:0', dump='dump/20260131130559/0/net', expect=1)
-        self.assertIn('step 0: no input of it was played', error)
+        self.assertIn('step 0: --input conv:0 is not in the dump', error)
         path = 'dump/20260131130559/0/net/1/1/Add.add1.0.0.158919508158810'
         self.write(path, self.read(path)[:-10])
         device = Device()
         _, error = self.serve(device, dump='dump/20260131130559/0/net', expect=1)
         self.assertIn(path, error)
         self.assertEqual(device.played, self.wanted((0,)))
+
+    def test_an_input_that_a_step_lacks_is_named(self):
+        """The step would run on what the device has of the step before."""
+        self.make_dump(steps=(0, 1))
+        os.remove(self.path('dump/20260131130559/0/net/1/1/Add.add1.0.0.158919508158810'))
+        device = Device()
+        out, error = self.serve(device, '--input', 'add0:0', '--input', 'add1:0', expect=1)
+        self.assertEqual(error, 'opdump send: step 1: --input add1:0 is not in the dump\n')
+        self.assertEqual(device.played, self.wanted((0,), [(1, 0), (0, 0)]))
+        self.assertTrue(out.startswith('1 step, '), out)
+
+    def test_a_device_that_had_ended_its_dump_before(self):
+        """Its end is not that of the playback, and it does not mean that the end of the playback was taken."""
+        self.make_dump(steps=(0,))
+
+        class Ended(Device):
+            """It answers at once how far it is, and takes frames late."""
+            sender = wire.Sender(7)
+            late, is_deaf_to = 0.2, ()
+
+            def hear(self, data):
+                asked = [(number, body[0]) for kind, _, _, number, body in wire.frames(data) if kind == wire.ASK]
+                if any(kind in self.is_deaf_to for kind, *_ in wire.frames(data)):
+                    return b''
+                answers = super().hear(data)
+                if answers:
+                    time.sleep(self.late)
+                return b''.join(self.sender.answer(number, count, kind=wire.ENDED) for number, count in asked) + answers
+
+        device = Ended()
+        device.sender.lines('a/b.csv', 'x\n')
+        self.serve(device, '-o', 'now')
+        self.assertEqual((device.played, device.over), (self.wanted((0,)), True))
+        device = Ended()
+        device.late, device.is_deaf_to = 0, (wire.OVER,)
+        _, error = self.serve(device, '-o', 'again', '--wait', '3', expect=1)
+        self.assertIn('the end: wire.sock has not answered for 3 seconds', error)
+        self.assertFalse(device.over)
 
     def test_what_is_refused(self):
         self.make_dump()

@@ -11,6 +11,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLeastAnswer(5);
 constexpr milliseconds kMostWait(50);
 constexpr milliseconds kMostPatience(1000);
+/// With a device that has answered and runs no step: in more of them it rather has not heard.
+constexpr unsigned kAnswerTimes = 8;
+constexpr milliseconds kPatience(100);
 
 }  // namespace
 
@@ -52,9 +55,7 @@ Player::Sent Player::step(std::uint32_t step) {
 }
 
 Player::Sent Player::over() {
-  const Sent sent = deliver(wire::Kind::over, {});
-  // A device that has ended its dump has taken it.
-  return sent == Sent::lost && line_.done() ? Sent::taken : sent;
+  return deliver(wire::Kind::over, {});
 }
 
 Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
@@ -66,10 +67,17 @@ Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
   const Clock::time_point begun = Clock::now();
   milliseconds patience = 2 * answer_time_;
   const bool may_run = runs_;
+  const milliseconds most_patience = may_run || !has_answered_
+                                         ? kMostPatience
+                                         : std::clamp(kAnswerTimes * answer_time_, kPatience, kMostPatience) +
+                                               line_.time_of(sealed.size() + wire::kTakenBytes);
   runs_ = kind == wire::Kind::step;
   Clock::time_point sent = begun;
   line_.write(sealed);
+  const bool was_done = line_.done();
   while (!answered_) {
+    // A device that ends its dump behind the last step has taken that.
+    if (kind == wire::Kind::over && !was_done && line_.done()) return Sent::taken;
     line_.put_off_idle();
     const auto left = std::chrono::ceil<milliseconds>(sent + patience - Clock::now());
     if (!line_.turn(std::clamp(left, milliseconds(0), kMostWait)) && !answered_) return Sent::lost;
@@ -78,13 +86,15 @@ Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
     if (now - begun >= wait_) return Sent::lost;
     if (now - sent < patience) continue;
     // A device that runs a step takes its time; of others the frame or the answer was lost, or they are slow.
-    patience = std::min(may_run ? 2 * patience : patience * 5 / 4 + milliseconds(1), kMostPatience);
+    patience = std::min(may_run ? 2 * patience : patience * 5 / 4 + milliseconds(1), most_patience);
     sent = now;
     line_.write(sealed);
     ++resent_;
   }
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - sent);
-  answer_time_ = std::clamp(std::max(took, answer_time_ * 7 / 8), kLeastAnswer, kMostPatience / 2);
+  const milliseconds before = has_answered_ ? answer_time_ * 7 / 8 : milliseconds(0);
+  answer_time_ = std::clamp(std::max(took, before), kLeastAnswer, kMostPatience / 2);
+  has_answered_ = true;
   return status_ == Status::ok ? Sent::taken : Sent::refused;
 }
 

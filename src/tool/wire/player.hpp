@@ -55,6 +55,7 @@ class Player {
   bool runs_ = false;       // that one lets the device run a step
   Status status_ = Status::ok;
   std::uint64_t resent_ = 0;
+  bool has_answered_ = false;  // any frame
   std::chrono::milliseconds answer_time_{100};
 };
 

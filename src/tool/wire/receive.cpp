@@ -32,16 +32,19 @@ again while the device still has it. Other bytes on the line, such as messages o
 the device goes away, 'receive' waits until it is back and goes on.
 
 A file whose frames have not all arrived is not written. Each gap is named on stderr, and in the dump's journal as a
-line 'unreceived', so that 'opdump verify' says what is missing. When the device boots again meanwhile, its next
-dump goes to DIR/boot_N.
+line 'unreceived', so that 'opdump verify' says what is missing. The device tells how far it is when its session
+syncs or ends, and when it is asked; if it has not told that since its last frame, 'receive' says so. When the device
+boots again meanwhile, its next dump goes to DIR/boot_N. Of a boot that goes on behind the end that it told of, a
+second dump is received too, until nothing new arrives for 2.5 seconds.
 
   opdump receive /dev/ttyACM0 -o dump && opdump verify dump
   opdump receive localhost:19021 -o dump --idle 10
   opdump receive recorded.bin -o dump
 
 exit status
-  0  all that the device has sent was written
-  1  something never arrived or could not be written; stderr lists it, and the rest is written
+  0  all that the device has sent was written; where Ctrl-C ended it while the device was sending, all that had come
+  1  something never arrived or could not be written, or it is not known whether more was sent; stderr lists it,
+     and the rest is written
   2  the command line is wrong
 )";
 

@@ -21,11 +21,15 @@ ReceivedTree::ReceivedTree(std::string root, WireTally& tally, Report error)
 
 void ReceivedTree::take(const WireFrame& frame, std::uint64_t number) {
   if (!frame.continued) {
+    drop_entry();
     entry_.clear();
     entry_number_ = static_cast<std::uint32_t>(number);
     in_entry_ = true;
   }
-  if (!in_entry_) return;  // its beginning is lost, which the gap tells
+  if (!in_entry_) {
+    if (!lacks_frames_) strange(number);
+    return;
+  }
   entry_.insert(entry_.end(), frame.body.begin(), frame.body.end());
   if (frame.kind == wire::Kind::part) return;
   in_entry_ = false;
@@ -49,10 +53,25 @@ void ReceivedTree::lose(std::uint64_t first, std::uint64_t last) {
   error_(text);
   objects_.clear();
   in_entry_ = false;
+  lacks_frames_ = true;
   untold_gaps_.push_back({first, last});
 }
 
+/// One that the device has begun and not ended.
+void ReceivedTree::drop_entry() {
+  if (!in_entry_) return;
+  in_entry_ = false;
+  ++tally_.incomplete;
+  error_("what began with frame " + std::to_string(entry_number_) + " did not end, so it is not written");
+}
+
+void ReceivedTree::strange(std::uint64_t number) {
+  ++tally_.incomplete;
+  error_("frame " + std::to_string(number) + " belongs to nothing that has begun, and is passed over");
+}
+
 void ReceivedTree::finish() {
+  drop_entry();
   for (auto& [number, object] : objects_) {
     if (object.failed) continue;
     sink_->abort(object.id);
@@ -128,6 +147,7 @@ void ReceivedTree::commit() {
       tally_.bytes += first->bytes + (is_pair ? second->bytes : 0);
     } else {
       fail(*first, status);
+      if (is_pair) fail(*second, status);
     }
   } else {
     // Of a pair whose other half is lost, neither counts.
@@ -165,11 +185,14 @@ void ReceivedTree::lines() {
   if (!is_sealed(text)) tell_gaps(path);
 }
 
-/// The object whose number stands in the entry; null when there is none of that number.
+/// The object whose number stands in the entry; null when there is none of that number, which only what is
+/// lost explains.
 ReceivedTree::Object* ReceivedTree::object_at(std::size_t at) {
   if (entry_.size() < at + wire::kObjectBytes) return nullptr;
   const auto found = objects_.find(load_little_endian<std::uint32_t>(entry_.data() + at));
-  return found == objects_.end() ? nullptr : &found->second;
+  if (found != objects_.end()) return &found->second;
+  if (!lacks_frames_) strange(entry_number_);
+  return nullptr;
 }
 
 void ReceivedTree::fail(Object& object, Status status) {

@@ -24,6 +24,8 @@ constexpr milliseconds kReopenEvery(500);
 /// Of silence, before the device is asked how far it is.
 constexpr milliseconds kAskEvery(500);
 constexpr milliseconds kMostAnswerTime(2000);
+/// In which a device that hears has answered.
+constexpr milliseconds kSilence(kAskEvery + kMostAnswerTime);
 /// At once; a receive buffer of 64 bytes has room for them.
 constexpr std::size_t kMostRequests = 3;
 constexpr milliseconds kDrawEvery(200);
@@ -36,7 +38,7 @@ constexpr std::uint32_t kMostPatientAsks = 80;
 
 bool Receiver::run() {
   if (!begin()) return false;
-  while (turn()) {
+  while (turn() && !over()) {
   }
   return end();
 }
@@ -47,6 +49,7 @@ bool Receiver::begin() {
     error(line_.error());
     return false;
   }
+  is_two_way_ = line_.two_way();
   catch_interrupts();
   begun_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
   return true;
@@ -65,8 +68,8 @@ bool Receiver::begin_output() {
 }
 
 bool Receiver::turn(milliseconds most) {
-  if (interrupted() || !take_bytes(most) || done()) return false;
-  if (options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
+  if (interrupted() || !take_bytes(most) || is_broken_) return false;
+  if (is_drained_ && options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
   if (options_.output.empty()) return true;
   give_up_on_time();
   ask_on_time();
@@ -74,8 +77,23 @@ bool Receiver::turn(milliseconds most) {
   return true;
 }
 
+/// Whether the device has ended its dump, and nothing more has come. What was recorded may hold another boot,
+/// and a boot that went on behind an end is believed to have ended when it is silent.
+bool Receiver::over() const {
+  if (!done() || !is_drained_) return false;
+  if (reception_->went_on()) return Clock::now() - last_news_ >= kSilence;
+  return is_two_way_ || Clock::now() - last_frame_ >= kSilence;
+}
+
+/// Whether a device that could answer does not.
+bool Receiver::is_silent() const {
+  return is_two_way_ && (!there_ || Clock::now() - last_frame_ >= kSilence);
+}
+
 bool Receiver::end() {
-  end_boot();
+  if (interrupted() && line_.is_recording()) error(options_.line + ": interrupted, and not read to its end");
+  // Who interrupts a device that sends has not waited for it.
+  end_boot(!interrupted() || is_silent());
   wipe();
   if (!options_.output.empty()) print_tally();
   return good_ && tally_.gaps == 0 && tally_.incomplete == 0;
@@ -83,6 +101,7 @@ bool Receiver::end() {
 
 /// False at the end of what was recorded.
 bool Receiver::take_bytes(milliseconds most) {
+  is_drained_ = true;
   if (!there_) {
     std::array<std::byte, 1> none;
     std::size_t count = 0;
@@ -104,6 +123,7 @@ bool Receiver::take_bytes(milliseconds most) {
   switch (line_.read(bytes, static_cast<int>(most.count()), count)) {
     case WireLine::Got::bytes:
       bytes_ += count;
+      is_drained_ = count < bytes.size();
       reader_.take(Bytes(bytes).first(count), [this](WireFrame&& frame) { take(std::move(frame)); });
       return true;
     case WireLine::Got::nothing:
@@ -128,7 +148,7 @@ void Receiver::take(WireFrame&& frame) {
     if (other_) other_(frame);
     return;
   }
-  if (options_.output.empty()) return;
+  if (options_.output.empty() || is_broken_) return;
   last_frame_ = Clock::now();
   if (is_state) {
     answered_ = last_frame_;
@@ -142,7 +162,7 @@ void Receiver::take(WireFrame&& frame) {
       answered_ = last_frame_;
     }
   }
-  if (reception_ && (reception_->boot() != frame.boot || reception_->contradicts(frame))) end_boot();
+  if (reception_ && (reception_->boot() != frame.boot || reception_->contradicts(frame))) end_boot(true);
   if (!reception_ && !begin_boot(frame.boot)) return;
   reception_->take(std::move(frame));
 }
@@ -168,23 +188,36 @@ bool Receiver::begin_boot(std::uint32_t boot) {
     root += '/' + boot_directory(boot);
     // A device that gives two boots the same number.
     const std::string first = root;
-    for (unsigned i = 2; std::filesystem::exists(root); ++i) root = first + '_' + std::to_string(i);
+    std::error_code problem;
+    for (unsigned i = 2; std::filesystem::exists(root, problem); ++i) root = first + '_' + std::to_string(i);
   }
   if (const int problem = make_directories(root); problem != 0) {
     error(root + ": " + strerror(problem));
+    is_broken_ = true;
     return false;
   }
   reception_ = std::make_unique<Reception>(
-      boot, ReceivedTree(root, tally_, [this, boot](const std::string& message) {
-        error((boots_ > 1 ? "boot " + std::to_string(boot) + ": " : "") + message);
-      }));
+      boot, ReceivedTree(root, tally_,
+                         [this, boot](const std::string& message) { error(of_boot(boot) + message); }));
   is_missing_ = false;
   asked_.clear();
   return true;
 }
 
-void Receiver::end_boot() {
-  if (reception_) reception_->finish();
+std::string Receiver::of_boot(std::uint32_t boot) const {
+  return boots_ > 1 ? "boot " + std::to_string(boot) + ": " : "";
+}
+
+/// When it is over, what was not heard of may be missing too.
+void Receiver::end_boot(bool is_over) {
+  if (!reception_) return;
+  reception_->finish();
+  if (is_over && (!reception_->told() || (is_silent() && !reception_->done()))) {
+    const std::uint64_t known = reception_->known();
+    error(of_boot(reception_->boot()) + "the device has not told how far it is since " +
+          (known == 0 ? "it began" : "frame " + std::to_string(known - 1)) +
+          ": whether it sent more is not known");
+  }
   reception_.reset();
 }
 
@@ -200,7 +233,7 @@ void Receiver::give_up_on_time() {
     if (is_missing_ && asked_.empty()) next_ask_ = std::min(next_ask_, now);
     return;
   }
-  if (!there_) return;
+  if (!there_ || !is_drained_) return;
   if (asks_for_missing_ > kMostAsks && last_news_ < missing_since_) {
     reception_->give_up_first();
   } else if (now - missing_since_ >= options_.wait) {
@@ -235,9 +268,7 @@ void Receiver::ask_on_time() {
     asked_.push_back({what.first, what.count, now});
     frames += what.count;
   }
-  constexpr unsigned kBitsOfByte = 10;
-  next_ask_ = now + 2 * answer_time_ +
-              milliseconds(1000u * kBitsOfByte * reception_->longest() * frames / options_.baud);
+  next_ask_ = now + 2 * answer_time_ + time_of(std::uint64_t{reception_->longest()} * frames);
 }
 
 void Receiver::ask(std::uint32_t boot, Reception::Missing what) {

@@ -30,10 +30,11 @@ class Receiver {
   /// Whether all that the device has sent was written. Says on stderr what was not, and sums up on stdout.
   bool run();
 
-  /// The same in parts: `turn`, which waits for something to come, for `most` at most, until it is false, and
-  /// `end` once. `end` only after a `begin` that was true.
+  /// The same in parts: `turn`, which waits for something to come, for `most` at most, until it is false or
+  /// `over` is true, and `end` once. `end` only after a `begin` that was true.
   bool begin();
   bool turn(std::chrono::milliseconds most = std::chrono::milliseconds(50));
+  bool over() const;
   bool end();
 
   /// Gets each frame that is not part of a dump.
@@ -41,6 +42,11 @@ class Receiver {
   bool two_way() const { return line_.two_way(); }
   /// To the device; what the line does not take at once is dropped.
   void write(Bytes bytes) { line_.write(bytes); }
+  /// That so many bytes take on the line.
+  std::chrono::milliseconds time_of(std::uint64_t bytes) const {
+    constexpr unsigned kBitsOfByte = 10;
+    return std::chrono::milliseconds(1000u * kBitsOfByte * bytes / options_.baud);
+  }
   /// The device has said that no more of the dump comes, and nothing is missing.
   bool done() const { return reception_ && reception_->done(); }
   /// Now, for `idle`.
@@ -51,10 +57,12 @@ class Receiver {
 
   bool begin_output();
   bool take_bytes(std::chrono::milliseconds most);
+  bool is_silent() const;
   void take(WireFrame&& frame);
   void take_answer(const WireFrame& state);
   bool begin_boot(std::uint32_t boot);
-  void end_boot();
+  std::string of_boot(std::uint32_t boot) const;
+  void end_boot(bool is_over);
   void ask_on_time();
   void ask(std::uint32_t boot, Reception::Missing what);
   void give_up_on_time();
@@ -73,7 +81,10 @@ class Receiver {
   std::uint64_t frames_ = 0;
   std::uint64_t asks_ = 0;
   std::uint64_t bytes_ = 0;  // that have arrived
-  bool there_ = true;        // the line
+  bool is_two_way_ = false;  // the line, even while it is gone
+  bool there_ = true;        // the same
+  bool is_drained_ = true;   // of what has come all was read
+  bool is_broken_ = false;   // nothing can be written
   bool good_ = true;
 
   Clock::time_point begun_;

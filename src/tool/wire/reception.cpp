@@ -32,8 +32,9 @@ bool Reception::contradicts(const WireFrame& frame) const {
     const auto found = waiting_.find(number);
     return found != waiting_.end() && sum_of(found->second) != sum_of(frame);
   }
-  // No device has so many frames still.
-  if (next_ - number > kSums) return true;
+  // No device has so many frames still; but one that was sent again may have been on its way when a gap
+  // closed.
+  if (next_ - number > kSums) return next_ - number > kSums + jump_;
   const Sum& known = sums_[number % kSums];
   return known.number == number && known.sum != sum_of(frame);
 }
@@ -42,10 +43,15 @@ void Reception::take(WireFrame&& frame) {
   const std::uint64_t number = extended(frame.number);
   if (is_state(frame)) {
     known_ = std::max(known_, number);
+    told_ = number;
     ended_ = frame.kind == wire::Kind::ended;
     if (frame.body.size() >= sizeof(std::uint32_t))
       lose_before(std::min(known_, extended(load_little_endian<std::uint32_t>(frame.body.data()))));
     return;
+  }
+  if (ended_ && number >= told_) {
+    went_on_ = true;
+    ended_ = false;
   }
   known_ = std::max(known_, number + 1);
   constexpr std::size_t kAround = 3;  // zeros, and the first code
@@ -54,6 +60,7 @@ void Reception::take(WireFrame&& frame) {
   if (number < next_) return;
   waiting_.emplace(number, std::move(frame));
   advance();
+  while (waiting_.size() > kMostWaiting) lose_before(waiting_.begin()->first);
 }
 
 std::uint8_t Reception::most_asked() const {
@@ -99,6 +106,7 @@ void Reception::finish() {
 }
 
 void Reception::advance() {
+  const std::uint64_t before = next_;
   while (!waiting_.empty() && waiting_.begin()->first == next_) {
     const WireFrame& frame = waiting_.begin()->second;
     end_gap();
@@ -106,6 +114,8 @@ void Reception::advance() {
     tree_.take(frame, next_++);
     waiting_.erase(waiting_.begin());
   }
+  const std::uint64_t taken = next_ - before;
+  jump_ = taken > 1 ? std::max(jump_, taken) : jump_ - std::min(jump_, taken);
 }
 
 /// What is missing before `number` is lost for good.

@@ -44,11 +44,21 @@ class Reception {
   /// Nothing is missing, and the device has said that nothing comes any more.
   bool done() const { return ended_ && next_ == known_; }
 
+  /// A frame has come behind an end that the device told of: a second dump of the same boot, in which it may
+  /// tell of that end again while it goes on.
+  bool went_on() const { return went_on_; }
+
+  /// Behind the latest frame the device has told how far it is, so that it is known whether one is missing.
+  bool told() const { return told_ == known_; }
+  std::uint64_t known() const { return known_; }
+
   /// Once, at the end: gives up what is missing.
   void finish();
 
  private:
   static constexpr std::uint8_t kMostGivenUp = 8;
+  /// Frames behind a gap, of which each takes some 400 bytes of memory.
+  static constexpr std::size_t kMostWaiting = 1u << 17;
 
   std::uint8_t most_asked() const;
   std::uint64_t extended(std::uint32_t number) const;
@@ -68,8 +78,11 @@ class Reception {
   std::vector<Sum> sums_ = std::vector<Sum>(kSums);
   std::uint64_t next_ = 0;            // number of the frame that the tree takes next
   std::uint64_t known_ = 0;           // behind the highest number that is known of
+  std::uint64_t told_ = 0;            // the same as the device has told it
   std::optional<std::uint64_t> gap_;  // first frame of the one before `next_`, which may go on
+  std::uint64_t jump_ = 0;            // frames that were taken at once, less those taken one by one since
   bool ended_ = false;
+  bool went_on_ = false;
   std::uint32_t longest_ = 32;
 };
 

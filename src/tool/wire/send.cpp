@@ -60,7 +60,7 @@ exit status
 struct WantedInput {
   std::string op;
   std::uint64_t index = 0;
-  bool sent = false;
+  bool sent = false;  ///< of this step
 };
 
 bool read_input(const std::string& text, WantedInput& input) {
@@ -106,20 +106,27 @@ class Playing {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const std::uint64_t before = sent_;
       std::size_t next = i;
+      for (WantedInput& input : wanted_) input.sent = false;
       for (; next < ops.size() && ops[next].step == ops[i].step; ++next) {
         if (!play(ops[next])) return false;
       }
+      if (!has_all_inputs(ops[i].step)) return false;
       if (sent_ == before) return fail(step_text(ops[i].step) + ": no input of it was played");
       if (ops[i].step > UINT32_MAX) return fail(step_text(ops[i].step) + ": too large a number");
       if (!went(player_.step(static_cast<std::uint32_t>(ops[i].step)), step_text(ops[i].step))) return false;
       ++steps_;
       i = next - 1;
     }
+    return went(player_.over(), "the end");
+  }
+
+  bool has_all_inputs(std::uint64_t step) {
     for (const WantedInput& input : wanted_) {
       if (!input.sent)
-        return fail("--input " + input.op + ':' + std::to_string(input.index) + ": not in the dump");
+        return fail(step_text(step) + ": --input " + input.op + ':' + std::to_string(input.index) +
+                    " is not in the dump");
     }
-    return went(player_.over(), "the end");
+    return true;
   }
 
   bool fail(const std::string& message) {
@@ -257,7 +264,7 @@ int run_send(Words words) {
   }
   if (output && good) {
     receiver.put_off_idle();
-    while (receiver.turn()) {
+    while (receiver.turn() && !receiver.over()) {
     }
   }
   return receiver.end() && good ? kExitOk : kExitFailed;

@@ -13,7 +13,11 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+
+#include "src/tool/cli/decimal.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -53,7 +57,7 @@ bool WireLine::open(const std::string& name, unsigned baud) {
 }
 
 bool WireLine::reopen() {
-  two_way_ = false;
+  two_way_ = is_recording_ = is_other_device_ = false;
   file_.reset();
   if (name_ == "-") {
     file_.reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -70,10 +74,13 @@ bool WireLine::reopen() {
   if (S_ISDIR(status.st_mode)) return fail("a directory");
   if (S_ISSOCK(status.st_mode)) return open_socket();
   two_way_ = S_ISCHR(status.st_mode);
+  is_recording_ = S_ISREG(status.st_mode);
   // Without waiting for a carrier.
   file_.reset(::open(name_.c_str(), (two_way_ ? O_RDWR | O_NONBLOCK : O_RDONLY) | O_NOCTTY | O_CLOEXEC));
   if (!file_) return fail(strerror(errno));
-  return isatty(file_.get()) != 1 || set_raw();
+  const bool is_terminal = isatty(file_.get()) == 1;
+  is_other_device_ = two_way_ && !is_terminal;
+  return !is_terminal || set_raw();
 }
 
 bool WireLine::set_raw() {
@@ -104,6 +111,9 @@ bool WireLine::open_socket() {
 }
 
 bool WireLine::open_address(const std::string& host, const std::string& port) {
+  // getaddrinfo takes it modulo 65536.
+  if (const std::optional<std::uint64_t> number = parse_decimal(port); number && *number > 65535)
+    return fail("a port is at most 65535");
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -133,6 +143,10 @@ WireLine::Got WireLine::read(MutableBytes to, int milliseconds, std::size_t& cou
   if (got > 0) {
     count = static_cast<std::size_t>(got);
     return Got::bytes;
+  }
+  if (got == 0 && is_other_device_) {
+    fail("at its end, which a line never is; name a serial line, a socket or what was recorded");
+    return Got::end;
   }
   if (two_way_) {
     file_.reset();

@@ -15,7 +15,7 @@ class WireLine {
     bytes,
     nothing,  ///< in time
     gone,     ///< the device; it may come back, to `reopen`
-    end,      ///< of what was recorded
+    end,      ///< of what was recorded, or of a device that is no line: then `error` says so
   };
 
   /// False: `error` says why. `baud` is of a serial line.
@@ -31,6 +31,8 @@ class WireLine {
   void write(Bytes bytes);
 
   bool two_way() const { return two_way_; }
+  /// Something recorded, all of which is there.
+  bool is_recording() const { return is_recording_; }
   const std::string& error() const { return error_; }
 
   /// Whether a serial line can be that fast here.
@@ -46,6 +48,8 @@ class WireLine {
   unsigned baud_ = 0;
   posix::UniqueFd file_;
   bool two_way_ = false;
+  bool is_recording_ = false;
+  bool is_other_device_ = false;  ///< neither a terminal nor a socket
   std::string error_;
 };
 
