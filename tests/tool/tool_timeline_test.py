@@ -143,6 +143,22 @@ class Timeline(Case):
         self.assertEqual(len(self.told(events, 'X')), 1)
         self.assertIn('line 3: no line of a journal begins so', error)
 
+    def test_files_that_are_not_whole_are_told(self):
+        content = record([], [tensor(UINT8, [4], b'abcd')])
+        for kept in (content, content[:30], content[:-1], b''):
+            self.write(ROOT + path('a', 1), content)
+            self.write(ROOT + path('b', 2), kept)
+            self.journal('from,0,0', *('written,0,%d,%d,%s' % (i, len(content), path(op, i + 1))
+                                       for i, op in enumerate('ab')))
+            for journal in (True, False):
+                if not journal:
+                    os.unlink(self.path(ROOT + 'opdump.0.%d.journal' % BEGAN))
+                events, error = self.events(expect=int(kept != content))
+                self.assertEqual(len([event for event in events if event['ph'] == 'X']), 2)
+                self.assertEqual(path('b', 2) in error, kept != content, error)
+                self.assertNotIn(path('a', 1), error)
+                self.run_tool('show', 'dump', expect=int(kept != content))
+
     def test_two_boots_and_two_journals(self):
         for boot in (1, 2):
             self.write('dump/boot_%d/x/opdump.0.%d.journal' % (boot, BEGAN + boot),
@@ -177,6 +193,17 @@ class Timeline(Case):
         self.assertIn("there.json: is there already; '--overwrite' replaces it",
                       self.run_tool('timeline', 'dump', '-o', 'there.json', expect=1)[1])
         self.assertEqual(self.read('there.json'), b'mine')
+        os.symlink('there.json', self.path('link.json'))
+        self.assertIn("link.json: is there already", self.run_tool('timeline', 'dump', '-o', 'link.json', expect=1)[1])
+        self.run_tool('timeline', 'dump', '-o', 'link.json', '--overwrite')
+        self.assertTrue(os.path.islink(self.path('link.json')))
+        self.assertIn(b'traceEvents', self.read('there.json'))
+        self.assertIn('dump: Is a directory', self.run_tool('timeline', 'dump', '-o', 'dump', expect=1)[1])
+        os.mkfifo(self.path('fifo'))
+        reader = os.open(self.path('fifo'), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.run_tool('timeline', 'dump', '-o', 'fifo')
+        self.assertEqual(os.read(reader, 65536), self.read('there.json'))
         self.run_tool('timeline', expect=2)
         self.run_tool('timeline', 'a', 'b', expect=2)
         self.run_tool('timeline', 'none', '-o', 'x.json', expect=1)

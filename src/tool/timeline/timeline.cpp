@@ -16,10 +16,13 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/dump/lite_name.hpp"
+#include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/flash/found_dump.hpp"
 #include "src/tool/timeline/journal_track.hpp"
 #include "src/tool/verify/dump_clocks.hpp"
+#include "src/tool/verify/file_soundness.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 
 namespace opdump::tool {
@@ -56,7 +59,8 @@ a journal says that the clock was set later, what was captured before is moved t
 
 exit status
   0  everything was written
-  1  something could not be read or written; stderr says what
+  1  something could not be read or written, or a record's file is not whole; stderr says which, and the rest is
+     written
   2  the command line is wrong
 )";
 
@@ -81,6 +85,15 @@ std::string directory_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
+/// What tells the form of a record's file, as `problem_of` takes it; nothing when the name is not a record's.
+std::optional<std::string_view> record_suffix(const std::string& real_name) {
+  const std::string_view name = real_name;
+  if (const std::optional<LiteName> lite = parse_lite_name(name)) return name.substr(lite->op.size());
+  if (parse_tensor_name(name)) return ".npy";
+  if (name.ends_with(".csv") && find_record_name(name)) return ".csv";
+  return parse_record_name(name) ? std::optional(std::string_view()) : std::nullopt;
+}
+
 class Timeline {
  public:
   Timeline(const FileList& files, TraceWriter& trace) : files_(files), trace_(trace), clocks_(files) {}
@@ -100,6 +113,7 @@ class Timeline {
     progress.wipe();
     write_loose();
     spans_.write(trace_);
+    check_files();
     return good_ && !interrupted();
   }
 
@@ -231,6 +245,21 @@ class Timeline {
     }
   }
 
+  /// Tells which files are not whole, though their records are in the trace.
+  void check_files() {
+    Progress progress(files_.size(), "checking files");
+    RecordFile file;
+    for (const FoundFile& found : files_) {
+      if (interrupted()) return;
+      progress.add();
+      const std::optional<std::string_view> suffix = record_suffix(found.real_name);
+      const std::string problem = suffix ? problem_of(file, found.path, *suffix) : std::string();
+      if (problem.empty()) continue;
+      progress.wipe();
+      fail(problem.starts_with(found.path) ? problem : found.path + ": " + problem);
+    }
+  }
+
   const FileList& files_;
   TraceWriter& trace_;
   DumpClocks clocks_;
@@ -243,9 +272,9 @@ class Timeline {
   bool good_ = true;
 };
 
-bool is_there(const std::string& path) {
+bool is_file(const std::string& path) {
   struct stat status {};
-  return lstat(path.c_str(), &status) == 0;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace
@@ -268,7 +297,7 @@ int run_timeline(Words words) {
     say("opdump timeline: " + message);
     good = false;
   };
-  if (output && !overwrite && is_there(*output)) {
+  if (output && !overwrite && is_file(*output)) {
     fail(*output + ": is there already; '--overwrite' replaces it");
     return kExitFailed;
   }
@@ -276,13 +305,9 @@ int run_timeline(Words words) {
   FoundDump dump;
   dump.add(paths[0], true, report);
   ExportFile file;
-  if (output) {
-    const std::size_t slash = output->rfind('/');
-    const bool here = slash == std::string::npos;
-    if (!file.create(here ? "." : output->substr(0, slash + 1), here ? *output : output->substr(slash + 1))) {
-      fail(file.error());
-      return kExitFailed;
-    }
+  if (output && !file.create_at(*output)) {
+    fail(file.error());
+    return kExitFailed;
   }
   TraceWriter trace(output ? &file : nullptr);
   Timeline timeline(dump.files(), trace);
