@@ -114,6 +114,29 @@ TEST_CASE("compare: the measures follow their formulas, at every instruction set
   CHECK(levels >= 1);
 }
 
+TEST_CASE("compare: the divergence is right where all shares differ by any factor") {
+  constexpr std::size_t kCount = 4096;
+  for (const StatisticsLevel level : kLevels) {
+    const PairKernels* kernels = pair_kernels(level);
+    if (kernels == nullptr) continue;
+    // A series ends at (1 + t) / (1 - t), with t of 1/16 and 1/3.
+    for (const float factor : {1.0001F, 1.05F, 1.133F, 1.1333F, 1.134F, 1.5F, 1.999F, 2.0F, 2.001F, 8.0F}) {
+      CAPTURE(factor);
+      CAPTURE(static_cast<int>(level));
+      std::vector<float> x(kCount), y(kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        x[i] = 0.5F + 0.4F * static_cast<float>(i % 997) / 997;
+        y[i] = x[i] / factor;
+      }
+      // Both have all of the range.
+      x.insert(x.end(), {0, 1});
+      y.insert(y.end(), {0, 1});
+      CHECK(std::fabs(of(x, y, 1, *kernels).kullback_leibler_divergence - Reference(x, y).divergence) < 1e-7);
+      CHECK(std::fabs(of(y, x, 1, *kernels).kullback_leibler_divergence - Reference(y, x).divergence) < 1e-7);
+    }
+  }
+}
+
 TEST_CASE("compare: many elements are added up in runs of float32, which changes no digit that is shown") {
   struct Values {
     const char* name;

@@ -82,8 +82,12 @@ class Compare(Case):
         self.write('golden/layer1.0.1.npy', npy('<f4', [2], floats(1, 2)))
         self.write('golden/a,b.0.1.npy', npy('<f4', [2], floats(1, 2)))
         self.write('map', '# ours, theirs\nconv,layer1\r\n\nrelu\ta,b\n')
+        self.assertNotIn('is called', self.run_tool('compare', 'mine', 'golden', '--map', 'map')[1])
         self.assertEqual(self.pairs('--map', 'map'),
                          [('T.conv.3.0.1', 'layer1.0.1.npy'), ('T.relu.3.0.1', 'a,b.0.1.npy')])
+        self.write('map', 'conv,layer1\nnosuch,x\nrelu\ta,b\n')
+        _, error = self.run_tool('compare', 'mine', 'golden', '--map', 'map')
+        self.assertEqual(error, "opdump: map: no operator of mine is called 'nosuch'\n")
         for text, told in (('x', 'map:1: not a row'), ('\na,b,c', 'map:2: not a row'), (',b', 'map:1: not a row'),
                            ('a,b\na,c', "map:2: 'a' has a row already")):
             self.write('map', text)
@@ -420,6 +424,35 @@ class Compare(Case):
         out, _ = self.run_tool('compare', 'mine', 'other.safetensors', expect=1)
         self.assertIn('first diverging operator: Conv "conv1"', out)
 
+    def npz(self, name, **arrays):
+        with zipfile.ZipFile(self.path(name), 'w') as file:
+            for array, values in arrays.items():
+                file.writestr(array + '.npy', npy('<f4', [len(values)], floats(*values)))
+
+    def test_files_of_several_arrays_go_together_by_name(self):
+        self.npz('one.npz', a=[9, 8], m1=[1, 2])
+        self.npz('two.npz', a=[9, 8], b=[1, 2])
+        self.write('m1.npy', npy('<f4', [2], floats(1, 2)))
+        self.write('golden/Conv.b.0.0.1', record([], [one([1, 2])]))
+        for mine, golden in (('m1.npy', 'one.npz'), ('two.npz', 'two.npz'), ('golden/Conv.b.0.0.1', 'two.npz')):
+            out, _ = self.run_tool('compare', mine, golden)
+            self.assertIn('%d equal' % (2 if mine == golden else 1), out)
+        self.assertIn('1 equal, 0 diverging, 1 without golden',
+                      self.run_tool('compare', 'one.npz', 'two.npz', expect=1)[0])
+        _, error = self.run_tool('compare', 'm1.npy', 'two.npz', expect=1)
+        self.assertIn("mine has 'm1', the golden dump 'a', 'b'", error)
+
+    def test_two_files_of_one_operator_go_together_whatever_its_name(self):
+        self.write('Conv.conv.0.0.1', record([one([3])], [one([1, 2])]))
+        self.npz('x.npz', **{'y.input.0': [3], 'y.output.0': [1, 2]})
+        self.assertIn('2 equal', self.run_tool('compare', 'Conv.conv.0.0.1', 'x.npz')[0])
+
+    def test_a_converted_container_equals_itself(self):
+        for name in ('conv', 'relu'):
+            self.write('d/20260131130559/0/net/1/7/T.%s.0.0.1' % name, record([one([3])], [one([1, 2])]))
+        self.run_tool('convert', '-d', 'd', '--to', 'safetensors', '-out', 'o')
+        self.assertIn('4 equal', self.run_tool('compare', *2 * ('o/step7.safetensors',))[0])
+
     def test_damaged_arrays_of_other_programs(self):
         self.put('Conv.conv1.1.0.1', [], [one([1, 2, 3, 4])], 'mine')
         for name, whole in self.containers((1, 2, 3, 4)).items():
@@ -501,6 +534,35 @@ class Compare(Case):
         self.assertEqual([len(row) for row in rows], [len(HEADER)] * 4)
         self.assertEqual(self.csv('-alg', '0,RootMeanSquareError', expect=1)[0],
                          HEADER[:11] + ['RootMeanSquareError', 'CompareFailReason'])
+
+    def test_what_a_comparison_leaves_out_is_told(self):
+        for side, imaginary in (('mine', 1), ('golden', 2)):
+            self.put('T.c.0.0.1', [], [tensor(COMPLEX64, [1], floats(3, imaginary))], side)
+        (result,), error = self.compare()
+        self.assertEqual(error, 'opdump: 1 tensor is complex: the imaginary part is not compared, '
+                                'as msaccucmp does not\n')
+        self.assertEqual(result['remark'], 'complex: the imaginary part is not compared')
+
+    def test_a_card_of_one_side_alone_is_told(self):
+        quant = {'scheme': 'affine', 'scale': [0.5], 'zero_point': [3]}
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': 'op', 'type': 'Op', 'inputs': [], 'outputs': [{'tensor': 'y', 'quant': quant}]}]}).encode())
+        for side in ('mine', 'golden'):
+            self.put('Op.op.0.0.1', [], [tensor(tool_case.INT8, [2], b'\1\2')], side)
+        (result,), error = self.compare('--model', 'card.json', expect=1)
+        self.assertIn('of 1 tensor of mine stand for', error)
+        self.assertIn("'--golden-model CARD'", error)
+        self.assertIn("none what golden's do", result['remark'])
+        self.assertEqual(self.compare('--model', 'card.json', '--golden-model', 'card.json')[1], '')
+        self.assertEqual(self.compare()[1], '')
+
+    def test_a_result_replaces_no_other(self):
+        self.write('a.npy', npy('<f4', [1], floats(1)))
+        told = [self.run_tool('compare', 'a.npy', 'a.npy', '-out', 'rs')[1].strip() for _ in range(5)]
+        for path in told:
+            self.assertRegex(path, r'^rs/result_\d{14}\.csv$')
+        self.assertEqual(sorted(told), sorted('rs/' + name for name in os.listdir(self.path('rs'))))
+        self.assertEqual(len(set(self.read(path) for path in told)), 1)
 
     def test_addresses_go_where_a_side_is_arrays(self):
         self.put('Add.add.4.0.%016d' % 10, [], [one([1])], 'mine')
@@ -710,6 +772,10 @@ class Compare(Case):
                                   (['-m', 'x', '-g', 'y', 'z'], "'z' has no meaning"),
                                   (['-m', 'x', '-g', 'y', '-alg', '10'], "there is no measure '10'"),
                                   (['-m', 'x', '-g', 'y', '--fail-under', 'std=1'], "'std=1' is no limit"),
+                                  (['-m', 'x', '-g', 'y', '--limits', 'cann,cosine=0.5'],
+                                   "'cann' is a set of limits, which stands alone"),
+                                  (['-m', 'x', '-g', 'y', '--limits', 'cosine=0.5,default'],
+                                   "'default' is a set of limits, which stands alone"),
                                   (['-m', 'x', '-g', 'y', '--fail-under', 'cosine=a'], "'a' in 'cosine=a'")):
             self.assertIn(reason, self.run_tool('compare', *arguments, expect=2)[1])
         self.assertIn('exit status', self.run_tool('compare', '--help')[0])
@@ -823,6 +889,31 @@ class Compare(Case):
         self.assertEqual(tensor['statistics'], 0)
         self.put_statistics('mine', 4, 0, 2.5, 4, 0, 0, 0)
         self.assertAlmostEqual(self.compare(expect=1)[0][0]['statistics'], 0.125)
+
+    def test_statistics_of_a_tensor_that_is_not_finite_agree_with_it(self):
+        nan, inf = math.nan, math.inf
+        title = self.CANN_TITLES.replace('\n', ',l2norm\n')
+        for values, cells in (((1, 2, nan, 4), '4,1,nan,4,1,0,0,nan'), ((nan, 2, 1, 4), 'nan,nan,nan,4,1,0,0,nan'),
+                              ((1, 2, inf, 4), 'inf,1,inf,4,0,0,1,inf'),
+                              ((1, -inf, inf, 4), 'inf,-inf,nan,4,0,1,1,inf'),
+                              ((1, nan, inf, 4), 'inf,1,inf,4,1,0,1,nan')):
+            self.put('Relu.op.0.0.1589195081588018', [], [one(values)], 'golden')
+            self.write('mine/Relu.op.0.0.1589195081588018.csv', title + 'Output,0,16,DT_FLOAT,ND,4,%s\n' % cells)
+            self.assertEqual(self.compare()[0][0]['statistics'], 0, values)
+            self.put('Relu.op.0.0.1589195081588018', [], [one([1, 2, 3, 4])], 'golden')
+            self.assertEqual(self.compare(expect=1)[0][0]['statistics'], 'inf', values)
+        self.put_statistics('mine', 4, 1, 2.5, 4, 0, 0, 0)
+        self.put('Relu.op.0.0.1589195081588018', [], [one([1, 2, nan, 4])], 'golden')
+        self.assertEqual(self.compare(expect=1)[0][0]['statistics'], 'inf')
+
+    def test_statistics_of_mindspore_agree_with_a_tensor_that_is_not_finite(self):
+        title = ('Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,'
+                 'Max Value,Min Value,Avg Value,NaN Count,L2Norm Value\n')
+        for values, cells in (((1, 2, math.nan, 4), 'nan,nan,nan,1,nan'), ((1, 2, math.inf, 4), 'inf,1,inf,0,inf')):
+            self.put('Relu.op.0.0.1589195081588018', [], [one(values)], 'golden')
+            self.write('mine/statistic.csv',
+                       title + 'Relu,op,0,0,1589195081588018,output,0,16,float32,"(4,)",%s\n' % cells)
+            self.assertEqual(self.compare()[0][0]['statistics'], 0, values)
 
     def test_tables_of_mindspore_with_norms_and_digests(self):
         titles = 'Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,L2Norm Value,MD5\n'

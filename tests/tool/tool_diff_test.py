@@ -163,6 +163,19 @@ class Diff(Case):
         self.run_tool('diff', 'A', '--write', 'golden.sig')
         self.assertLess(len(self.read('golden.sig')), 3 * 1024)
 
+    def test_statistics_are_an_error_and_different_from_nothing(self):
+        place = '%s/20260131130559/0/net/1/0/Add.op%d.0.0.1589195081588018'
+        for side, op in (('A', 0), ('A', 1), ('B', 0)):
+            self.write(place % (side, op), record([], [tensor(FLOAT, [2], struct.pack('<2f', 1, 2))]))
+        self.write(place % ('B', 1) + '.csv', 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value\n'
+                                              'Output,0,8,DT_FLOAT,ND,2,2\n')
+        for order in ('AB', 'BA', 'BB'):
+            out, error = self.run_tool('diff', *order, expect=1)
+            self.assertIn('B: there are statistics of 1 tensor, and no elements to compare', error)
+            self.assertIn('2 tensors: the same, without those that could not be read', out)
+        told = self.diff('A', 'B')
+        self.assertEqual((told['complete'], told['same'], told['differences']), (False, False, []))
+
     def test_digests_are_those_of_the_bytes_in_a_dump(self):
         data = {op: os.urandom(4 * 6) for op in range(3)}
         for op, content in data.items():
@@ -274,6 +287,32 @@ class Diff(Case):
         self.assertIn('1 tensor: all the same', out)
         self.assertIn('names are overwritten', error)
 
+    def test_nothing_is_the_same_or_proved_where_a_record_cannot_be_read(self):
+        values = struct.pack('<6f', *range(6))
+        for name in 'AB':
+            for op in range(2):
+                self.write('%s/20260131130559/0/net/1/0/Add.op%d.0.0.15891950815880%d' % (name, op, op),
+                           record([], [tensor(FLOAT, [2, 3], values)]))
+        self.run_tool('diff', 'A', 'B', '--write', 'before')
+        self.run_tool('verify', '--observer', 'A', 'B')
+        cut = 'A/20260131130559/0/net/1/0/Add.op1.0.0.158919508158801'
+        self.write(cut, self.read(cut)[:-4])
+        out, error = self.run_tool('diff', 'A', 'A', expect=1)
+        self.assertIn('without those that could not be read', out)
+        self.assertIn(cut, error)
+        told = self.diff('A', 'A')
+        self.assertEqual((told['complete'], told['same']), (False, False))
+        _, error = self.run_tool('diff', 'A', '--write', 'after', expect=1)
+        self.assertIn('after: not written', error)
+        self.assertFalse(os.path.exists(self.path('after')))
+        out, _ = self.run_tool('verify', '--observer', 'A', 'B', expect=1)
+        self.assertTrue(out.startswith('nothing is proved: 1 tensor'), out)
+        out, _ = self.run_tool('verify', '--observer', 'A', 'B', '--json', expect=1)
+        self.assertEqual(json.loads(out), {'common': 1, 'different': 0, 'complete': False, 'unchanged': False})
+        os.remove(self.path(cut))
+        os.symlink('nowhere', self.path(cut))
+        self.run_tool('diff', 'A', 'A', expect=1)
+
     def test_damaged_signatures_name_their_line(self):
         self.run_of('A', lambda at, op: (at, op))
         self.run_tool('diff', 'A', '--write', 's')
@@ -349,7 +388,7 @@ class Diff(Case):
         self.assertEqual(out, 'the dump changed the result: output 0 of op2 (Add) of net at step 1 is the first of 1 '
                               'tensor that differs, of 4 that both have\n')
         out, _ = self.run_tool('verify', '--observer', 'alone', 'changed', '--json', expect=1)
-        self.assertEqual(json.loads(out), {'common': 4, 'different': 1, 'unchanged': False, 'first': {
+        self.assertEqual(json.loads(out), {'common': 4, 'different': 1, 'complete': True, 'unchanged': False, 'first': {
             'model': 'net', 'type': 'Add', 'op': 'op2', 'role': 'output', 'index': 0, 'step': 1}})
         _, error = self.run_tool('verify', '--observer', 'alone', 'others', expect=1)
         self.assertIn('have no tensor in common', error)

@@ -129,8 +129,28 @@ class Overflow(Case):
 
     def test_nothing(self):
         os.makedirs(self.path('dump'))
-        self.assertEqual(self.overflow(), ('0 overflows\n', ''))
+        nothing = ('', 'opdump overflow: dump: there is neither a record nor a journal\n')
+        self.assertEqual(self.overflow(expect=1), nothing)
         self.assertEqual(self.files(), [])
+        self.put('notes.txt', 'nothing of a dump')
+        self.assertEqual(self.overflow(expect=1), nothing)
+        self.put_op()
+        self.assertEqual(self.overflow(), ('0 overflows: no overflow file among 2 files\n', ''))
+        self.write('dump/a.part', '')
+        self.assertIn('dump/a.part: passed over, not finished', self.overflow()[1])
+        shutil.rmtree(self.path('dump'))
+        self.write('dump/opdump.0.1.journal', '')
+        self.assertEqual(self.overflow(), ('0 overflows: no overflow file among 1 file\n', ''))
+
+    def test_a_file_that_is_no_overflow_file(self):
+        self.put_op()
+        self.put_blob(old_blob(), 'Opdebug.Node_OpDebug.9.2.%d.output.0.json' % STAMP)
+        folder = 'dump/20260131130559/0/net/1/5/'
+        for name, why in (('Conv2D.conv1.3.2.%d' % STAMP, 'is no overflow file'),
+                          ('Opdebug.Node_OpDebug.9.2.%d.output.0.json' % STAMP, 'is no overflow file'),
+                          ('Opdebug.Node_OpDebug.9.2.7', 'No such file or directory')):
+            error = self.run_tool('overflow', '-d', folder + name, '-out', 'out', expect=1)[1]
+            self.assertIn(f'opdump overflow: {folder}{name}: {why}', error)
 
     def test_one_file_alone(self):
         self.put_op()
@@ -306,6 +326,7 @@ class Faults(Case):
                 ({'op': 'a', 'kind': 'nan', 'model': 'y'}, 'inject[0].model: no model is called "y"'),
                 ({'op': 'a', 'kind': 'bang'}, 'inject[0].kind: one of '),
                 ({'op': 'a'}, 'inject[0].kind: missing'),
+                ({'op': 'a', 'kind': 'nan', 'step': 3}, 'inject[0].step: the last step is 2'),
                 ({'kind': 'nan'}, 'inject[0].op: missing'),
                 ({'op': 'a', 'kind': 'nan', 'Step': 1}, 'inject[0].Step: unknown key')):
             _, error = self.replay([fault], expect=1)

@@ -349,6 +349,22 @@ class Report(Case):
         _, error = self.run_tool('report', 'mine', '-o', 'r.html', expect=1)
         self.assertIn(os.path.basename(torn), error)
 
+    def test_the_verdict_tells_what_it_does_not_stand_for(self):
+        self.made()
+        records = sorted(self.files('mine'))
+        os.remove(self.path('mine', records[0]))
+        lonely = 'Nothing diverges: 46 tensors compared; 2 golden tensors without a partner'
+        self.assertEqual(self.page('mine', '-g', 'gold').texts['h1'], [lonely])
+        with open(self.path('mine', records[1]), 'r+b') as file:
+            file.truncate(100)
+        page = self.page('mine', '-g', 'gold', expect=1)
+        self.assertEqual(page.texts['h1'], ['Nothing diverges: 44 tensors compared; 1 file could not be read, '
+                                            '4 golden tensors without a partner'])
+        self.assertTrue([text for text in page.texts['p']
+                         if text.startswith('Could not be read: mine/' + records[1])], page.texts['p'])
+        self.assertEqual(self.page('mine', expect=1).texts['h1'],
+                         ['No NaN and no infinity in 44 tensors; 1 file could not be read'])
+
     def test_usage(self):
         for words, reason in ((['-o', 'x'], 'a DUMP is missing'), (['a'], "'-o FILE' is missing, or '--model-explorer DIR'"),
                               (['a', '-o', 'x', '--overwrite'], "'--overwrite' needs '--model-explorer DIR'"),

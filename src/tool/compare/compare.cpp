@@ -1,11 +1,15 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "platform/posix/impl/unique_fd.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/interrupt.hpp"
@@ -36,7 +40,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                that a card gives scales. Where no error is to be expected, the usual limits
                                count
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
-                               without it no file is written
+                               without it no file is written. Where another result has the name, the time is
+                               that of the next second that is free
   -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all
                                of them by default
       --op GLOB                only operators whose name matches, such as 'conv*'
@@ -116,13 +121,24 @@ struct CompareOptions : CompareChoice {
   bool json = false;
 };
 
-std::string result_name() {
-  const time_t now = time(nullptr);
+std::string result_name(time_t at) {
   tm local{};
-  localtime_r(&now, &local);
+  localtime_r(&at, &local);
   char text[64];
   strftime(text, sizeof text, "result_%Y%m%d%H%M%S.csv", &local);
   return text;
+}
+
+/// Makes an empty file whose name tells this second, or the next one that no other result has. Its path;
+/// empty: `error` says why there is none.
+std::string claim_result(const std::string& directory, std::string& error) {
+  for (time_t at = time(nullptr);; ++at) {
+    const std::string path = directory + '/' + result_name(at);
+    if (posix::UniqueFd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600))) return path;
+    if (errno == EEXIST) continue;
+    error = path + ": " + strerror(errno);
+    return {};
+  }
 }
 
 bool write_csv(const std::string& directory, const CompareReport& report) {
@@ -130,10 +146,12 @@ bool write_csv(const std::string& directory, const CompareReport& report) {
     say("opdump: " + directory + ": " + strerror(error));
     return false;
   }
-  const std::string path = directory + '/' + result_name();
   std::string error;
-  if (!write_file(
+  const std::string path = claim_result(directory, error);
+  if (path.empty() ||
+      !write_file(
           path, [&report](const auto& put) { return write_compare_csv(report, put); }, error)) {
+    if (!path.empty()) unlink(path.c_str());
     say("opdump: " + error);
     return false;
   }

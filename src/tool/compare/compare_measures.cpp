@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "src/tool/cli/decimal.hpp"
 
@@ -94,6 +95,12 @@ constexpr LimitSet kLimitSets[] = {
     {"litert", "max_abs=0.005,rmse=0.00316227766,cosine=0.99,snr=30,psnr=35"},
     {"polygraphy", "not_close=0"},
 };
+
+/// Whether `name` is that of a set of limits.
+bool is_limit_set(std::string_view name) {
+  return std::any_of(std::begin(kLimitSets), std::end(kLimitSets),
+                     [name](const LimitSet& set) { return name == set.name; });
+}
 
 enum : std::size_t { kCosine = 0, kMaxAbsolute = 1, kDivergence = 4, kDeviation = 5, kMaxRelative = 8 };
 
@@ -222,11 +229,15 @@ bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, 
   }
   do {
     const std::string item(next_item(text));
+    if (is_limit_set(item)) {
+      error = "'" + item + "' is a set of limits, which stands alone";
+      return false;
+    }
     const std::size_t equals = item.find('=');
     const Measure* measure = find_measure(std::string_view(item).substr(0, equals));
     if (equals == std::string::npos || measure == nullptr || measure->value == nullptr) {
       error = "'" + item + "' is no limit: write MEASURE=NUMBER, MEASURE being one of " + known_measures() +
-              " but for std; or one of default, cann, msprobe, litert and polygraphy";
+              " but for std; or, alone, one of default, cann, msprobe, litert and polygraphy";
       return false;
     }
     char* end = nullptr;

@@ -42,8 +42,8 @@ struct PairingOptions {
 /// only one model, by step alone. A name that is not found in this way may match as frameworks write it in
 /// file names, or, for an output, as the original operator's name in a record of either side. Tensors of the
 /// same name are paired by equal task, type and shape, then by type and shape, then by shape, then by their
-/// turn. A golden tensor without model and step serves for every step. Two files with one tensor each are
-/// always paired.
+/// turn. A golden tensor without model and step serves for every step. Of two files with one operator each
+/// tensors are paired by role and index, and if there is one tensor in each, always.
 ///
 /// Needs a bit of memory for each golden tensor, and some 50 bytes for each tensor of one name at one place.
 /// By order, or aligned, it needs several times 100 bytes for each tensor. `error` becomes what is wrong with

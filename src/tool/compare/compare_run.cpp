@@ -12,6 +12,7 @@
 #include "src/tool/compare/compare_order.hpp"
 #include "src/tool/compare/open_pair.hpp"
 #include "src/tool/compare/rounded_elements.hpp"
+#include "src/tool/dump/elements.hpp"
 #include "src/tool/dump/statistics_file.hpp"
 
 namespace opdump::tool {
@@ -90,8 +91,9 @@ void CompareTask::compare_summaries(PairResult& result) const {
         kept_words(is_cut(x.kept) ? x.kept : y.kept) + ", and the other side is of other elements";
     return;
   }
-  const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x);
-  const std::optional<TensorSummary> theirs = y.summary ? y.summary : summary_of(golden, y);
+  const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x, y.summary->dialect);
+  const std::optional<TensorSummary> theirs =
+      y.summary ? y.summary : summary_of(golden, y, x.summary->dialect);
   if (!ours || !theirs) {
     const DumpTensor& lacking = ours ? y : x;
     result.problem = lacking.problem.empty() ? "the files cannot be read any more" : lacking.problem;
@@ -128,6 +130,9 @@ void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   if (!opened) return;
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
+  if (lacks_imaginary(x, y)) add_remark("complex: the imaginary part is not compared", result);
+  if (lacks_golden_card(x, y))
+    add_remark("a card tells what mine stand for, and none what golden's do", result);
   const compare::Closer closer = detail ? compare::Closer::always : compare::Closer::where_not_finite;
   result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads, closer);
   if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
@@ -257,6 +262,14 @@ class PairsCompared {
 };
 
 }  // namespace
+
+bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden) {
+  return is_complex(mine.dtype) || is_complex(golden.dtype);
+}
+
+bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden) {
+  return mine.quant != nullptr && golden.quant == nullptr && mine.dtype == golden.dtype;
+}
 
 void write_fields(FieldWriter& to, const PairResult& result) {
   write_fields(to, result.pair);

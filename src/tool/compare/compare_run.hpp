@@ -19,6 +19,12 @@ struct PairResult {
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
+/// Whether an imaginary part is there, which no comparison looks at.
+bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden);
+
+/// Whether a card says what my integers stand for, and none what golden's of the same dtype do.
+bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden);
+
 void write_fields(FieldWriter& to, const PairResult& result);
 void read_fields(FieldReader& from, PairResult& result);
 

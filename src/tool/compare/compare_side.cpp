@@ -375,17 +375,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   found.finish();
   {
     Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
-    const SearchReport above_bar = {.error =
-                                        [&](const std::string& message) {
-                                          progress.wipe();
-                                          report.error(message);
-                                        },
-                                    .note =
-                                        [&](const std::string& message) {
-                                          progress.wipe();
-                                          report.note(message);
-                                        }};
-    read_files(found, above_bar, progress, side);
+    read_files(found, above_bar(report, progress), progress, side);
   }
   if (!found.error().empty()) report.error(found.error());
   for (const std::string& error : {sort_tensors(side), side.files.error(), side.tensors.error()}) {

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "src/tool/cli/exit_code.hpp"
@@ -98,6 +99,44 @@ std::string some_ops(const DumpSide& side) {
   return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
 }
 
+/// "'conv1', 'relu1' and 3 more".
+std::string some_names(const std::set<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::size_t count = 0;
+  std::string text;
+  for (const std::string& name : names) {
+    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + name + "'";
+  }
+  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
+}
+
+/// Counts the pairs of which less is compared than one may think.
+class DoubtfulPairs {
+ public:
+  void add(const CompareReport& report, const PairResult& result) {
+    if (!result.comparison || result.comparison->summary_distance) return;
+    const DumpTensor mine = report.mine.tensors[*result.pair.mine];
+    const DumpTensor golden = report.golden.tensors[*result.pair.golden];
+    complex_ += lacks_imaginary(mine, golden) ? 1 : 0;
+    uncarded_ += lacks_golden_card(mine, golden) ? 1 : 0;
+  }
+
+  void tell(const SearchReport& search) const {
+    if (complex_ != 0)
+      search.note(count_text(complex_, "tensor") + (complex_ == 1 ? " is" : " are") +
+                  " complex: the imaginary part is not compared, as msaccucmp does not");
+    if (uncarded_ != 0)
+      search.note(
+          "a card tells what the integers of " + count_text(uncarded_, "tensor") +
+          " of mine stand for, and golden's are taken as they are stored; '--golden-model CARD' tells "
+          "what those stand for");
+  }
+
+ private:
+  std::uint64_t complex_ = 0;
+  std::uint64_t uncarded_ = 0;
+};
+
 DumpSide read_dump(ExtractedImage& image, const std::string& path, const SearchReport& search,
                    std::optional<std::uint32_t> boot, std::string& there) {
   there = image.open(path, search, boot);
@@ -160,6 +199,8 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   tokens_ = std::make_unique<BesideTokens>(search.note);
   if (choice.golden && !choice.by_step) split_tokens();
   if (choice.stored) stored_ = mine_;
+  if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
+    search.note(*choice.map + ": no operator of mine is called " + some_names(names));
   add_cards(my_card(), *beside_, mine_);
   add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_);
   for (DumpSide* side : {&mine_, &golden_, &stored_}) {
@@ -216,8 +257,10 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
                                       [](const DumpTensor& tensor) { return !tensor.is_output; });
   bool good = true;
   std::uint64_t problems = 0, inputs = 0;
+  DoubtfulPairs doubtful;
   for (const PairResult& result : report.results) {
     if (!result.pair.mine) continue;
+    doubtful.add(report, result);
     if (!has_inputs && !report.mine.tensors[*result.pair.mine].is_output) {
       ++inputs;
     } else if (!result.comparison) {
@@ -229,6 +272,7 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
   }
   if (problems > kMostProblems)
     search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
+  doubtful.tell(search);
   if (inputs != 0)
     search.note("the golden dump has outputs alone: " + count_text(inputs, "input") + " of mine " +
                 (inputs == 1 ? "is" : "are") + " not compared");

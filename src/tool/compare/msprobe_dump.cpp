@@ -82,6 +82,7 @@ class Reader {
       const std::string_view rest = text_.substr(dim->offset());
       tensor.shape.push_back(parse_decimal(rest.substr(0, rest.find_first_not_of("0123456789"))).value_or(0));
     }
+    tensor.summary.dialect = StatisticsDialect::mindspore;  // the rules of PyTorch are the same
     tensor.summary.max = number(node.member("Max"));
     tensor.summary.min = number(node.member("Min"));
     tensor.summary.mean = number(node.member("Mean"));

@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,15 @@ class NameMap {
 
   /// `name` itself if it has no row.
   const std::string& golden_name(const std::string& name) const;
+
+  /// Names, in the order of their bytes, that no operator of a dump has.
+  template <class Files>
+  std::set<std::string> unmatched(const Files& files) const {
+    std::set<std::string> names;
+    for (const auto& [name, golden] : rows_) names.insert(name);
+    for (const auto& file : files) names.erase(file.op);
+    return names;
+  }
 
  private:
   std::unordered_map<std::string, std::string> rows_;

@@ -58,6 +58,37 @@ void add_to(SpilledSort& sort, const Head& head, std::string_view behind = {}) {
   static_cast<void>(sort.add(text.append(behind)));
 }
 
+/// The operator and place of all tensors of a side; nothing where it has several.
+struct OnlyName {
+  std::optional<std::string> op;
+  std::optional<std::string> place;
+};
+
+OnlyName only_name(const DumpSide& side) {
+  OnlyName only;
+  bool first = true;
+  for (const DumpTensor& tensor : side.tensors) {
+    const DumpFile file = side.files[tensor.file];
+    if (first) only = {file.op, file.place};
+    first = false;
+    if (only.op != file.op) only.op.reset();
+    if (only.place != file.place) only.place.reset();
+    if (!only.op && !only.place) break;
+  }
+  return only;
+}
+
+/// Of two named files with one operator each its golden name, and with one place each its golden place,
+/// whatever mine are called.
+OnlyName implied_name(const DumpSide& mine, const DumpSide& golden) {
+  if (!mine.named_file || !golden.named_file) return {};
+  const OnlyName ours = only_name(mine);
+  OnlyName theirs = only_name(golden);
+  if (!ours.op) theirs.op.reset();
+  if (!ours.place) theirs.place.reset();
+  return theirs;
+}
+
 /// Pairs tensors of one name.
 class NamesakePairing {
  public:
@@ -164,14 +195,13 @@ class NamePairing {
  private:
   void find_names() {
     const GoldenPlaces places(mine_, golden_);
-    const bool one_file_each = mine_.named_file && golden_.named_file && !golden_.files.empty();
-    const DumpFile only = one_file_each ? golden_.files[0] : DumpFile();
+    const OnlyName implied = implied_name(mine_, golden_);
     NamedTensor named;
     for (const DumpTensor& tensor : mine_.tensors) {
       const DumpFile file = mine_.files[tensor.file];
-      const std::string& own_name = one_file_each ? only.op : file.op;
+      const std::string own_name = implied.op.value_or(file.op);
       const std::string& op = names_ != nullptr ? names_->golden_name(own_name) : own_name;
-      const std::string place = one_file_each ? only.place : places.golden_place(file.place);
+      const std::string place = implied.place ? *implied.place : places.golden_place(file.place);
       bool by_original = false;
       if (const std::optional<GoldenName> found = index_.find(place, op, tensor, by_original)) {
         named.golden = *found;

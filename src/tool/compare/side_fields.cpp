@@ -4,18 +4,19 @@ namespace opdump::tool {
 namespace {
 
 // Whoever adds a member has to write and read it here.
-static_assert(sizeof(TensorSummary) == 7 * sizeof(std::optional<double>) + 2 * sizeof(std::string));
+static_assert(sizeof(TensorSummary) ==
+              7 * sizeof(std::optional<double>) + 2 * sizeof(std::string) + sizeof(std::uint64_t));
 
 void write_summary(FieldWriter& to, const TensorSummary& summary) {
   to.put(summary.max).put(summary.min).put(summary.mean).put(summary.l2_norm).put(summary.nans);
   to.put(summary.negative_infinities).put(summary.positive_infinities);
-  to.text(summary.md5).text(summary.sha1);
+  to.text(summary.md5).text(summary.sha1).put(summary.dialect);
 }
 
 void read_summary(FieldReader& from, TensorSummary& summary) {
   from.get(summary.max).get(summary.min).get(summary.mean).get(summary.l2_norm).get(summary.nans);
   from.get(summary.negative_infinities).get(summary.positive_infinities);
-  from.get(summary.md5).get(summary.sha1);
+  from.get(summary.md5).get(summary.sha1).get(summary.dialect);
 }
 
 }  // namespace

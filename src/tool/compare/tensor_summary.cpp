@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "opdump/base/bytes.hpp"
 #include "opdump/base/digest.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/compare/side_numbers.hpp"
-#include "src/tool/dump/statistics.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -25,11 +25,9 @@ struct Column {
   const char* title;
   std::optional<double> TensorSummary::*number;
 };
-constexpr Column kColumns[] = {{"Max Value", &TensorSummary::max},
-                               {"Min Value", &TensorSummary::min},
-                               {"Avg Value", &TensorSummary::mean},
-                               {"L2Norm Value", &TensorSummary::l2_norm},
-                               {"L2norm", &TensorSummary::l2_norm}};
+constexpr Column kColumns[] = {{"Max Value", &TensorSummary::max},  {"Min Value", &TensorSummary::min},
+                               {"Avg Value", &TensorSummary::mean}, {"L2Norm Value", &TensorSummary::l2_norm},
+                               {"l2norm", &TensorSummary::l2_norm}, {"L2norm", &TensorSummary::l2_norm}};
 
 struct CountColumn {
   const char* title;
@@ -103,6 +101,7 @@ class Distance {
 
 TensorSummary summary_of(const StatisticsLine& line) {
   TensorSummary summary;
+  summary.dialect = line.dialect;
   for (const auto& [title, cell] : line.values) {
     for (const Column& column : kColumns) {
       if (title == column.title) summary.*column.number = number_of(cell);
@@ -116,27 +115,28 @@ TensorSummary summary_of(const StatisticsLine& line) {
   return summary;
 }
 
-std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor) {
-  Statistics statistics;
-  double squares = 0;
-  std::uint64_t negative = 0, positive = 0;
+std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor,
+                                        StatisticsDialect dialect) {
+  opdump::Statistics statistics(DType::float64);
+  std::vector<std::byte> bytes;
   const bool read = for_each_number(side, tensor, [&](std::span<const double> numbers) {
-    statistics.add(numbers);
-    for (const double number : numbers) {
-      if (std::isfinite(number)) squares += number * number;
-      if (std::isinf(number)) ++(number < 0 ? negative : positive);
-    }
+    bytes.resize(numbers.size_bytes());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      store_little_endian(bytes.data() + i * sizeof(double), std::bit_cast<std::uint64_t>(numbers[i]));
+    statistics.add(bytes);
   });
   if (!read) return std::nullopt;
+  const StatisticsSummary all = statistics.summary(dialect);
   TensorSummary summary;
-  summary.nans = statistics.nan();
-  summary.negative_infinities = negative;
-  summary.positive_infinities = positive;
-  if (statistics.finite() == 0) return summary;
-  summary.max = statistics.max();
-  summary.min = statistics.min();
-  summary.mean = statistics.mean();
-  summary.l2_norm = std::sqrt(squares);
+  summary.dialect = dialect;
+  summary.nans = all.nan;
+  summary.negative_infinities = all.negative_inf;
+  summary.positive_infinities = all.positive_inf;
+  if (all.count == 0) return summary;
+  summary.max = all.max.as_double();
+  summary.min = all.min.as_double();
+  summary.mean = all.average;
+  summary.l2_norm = all.l2norm;
   return summary;
 }
 

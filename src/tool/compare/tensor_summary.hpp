@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/impl/stats/statistics.hpp"
 #include "src/tool/dump/statistics_file.hpp"
 
 namespace opdump::tool {
@@ -23,13 +24,15 @@ struct TensorSummary {
   std::optional<std::uint64_t> positive_infinities;
   std::string md5;
   std::string sha1;
+  StatisticsDialect dialect = StatisticsDialect::cann;  ///< whose rules the numbers keep
 };
 
 /// Of a line of CANN's or MindSpore's file. Cells that are no numbers, as "NA", tell nothing.
 TensorSummary summary_of(const StatisticsLine& line);
 
-/// Of all elements of a tensor, of which no digests are taken; nothing when they cannot be read.
-std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor);
+/// Of all elements of a tensor by the rules of `dialect`, without digests; nothing when they cannot be read.
+std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor,
+                                        StatisticsDialect dialect);
 
 /// How far two summaries are apart.
 struct SummaryDistance {

@@ -62,7 +62,7 @@ nothing is flaky.
 
 exit status
   0  all tensors are the same in all runs
-  1  some are not, or a run could not be read; stdout or stderr says which
+  1  some are not, or something of a run could not be read; stdout or stderr says which
   2  the command line is wrong, or a run is of another model
 )";
 
@@ -108,11 +108,13 @@ class DifferingTensors {
   std::size_t count_ = 0;
 };
 
-void print_text(const RunTable& table, const RunDifferences& differences) {
+/// `complete`: each run was read whole.
+void print_text(const RunTable& table, const RunDifferences& differences, bool complete) {
   constexpr std::size_t kMostRows = 20;
   const std::string all =
       count_text(table.runs().size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": ";
-  if (differences.empty()) return print_line(all + "all the same");
+  const char* const what = complete ? "all the same" : "the same, without those that could not be read";
+  if (differences.empty()) return print_line(all + what);
   std::array<std::size_t, 4> counts{};
   DifferingTensors tensors(table, kMostRows);
   for (const RunDifference& difference : differences) {
@@ -143,10 +145,11 @@ void print_text(const RunTable& table, const RunDifferences& differences) {
     print_line("and " + count_text(tensors.count() - kMostRows, "more tensor") + "; '--json' has all");
 }
 
-void print_json(const RunTable& table, const RunDifferences& differences, std::string_view algorithm) {
+void print_json(const RunTable& table, const RunDifferences& differences, std::string_view algorithm,
+                bool complete) {
   JsonWriter json;
   json.open('{').key("algorithm").text(algorithm).key("tensors").number(table.places().size());
-  json.key("same").flag(differences.empty());
+  json.key("complete").flag(complete).key("same").flag(complete && differences.empty());
   json.line().key("runs").open('[');
   for (const Run& run : table.runs())
     json.line(2).open('{').key("name").text(run.name).key("side").number(run.side).close('}');
@@ -190,7 +193,7 @@ int run_diff(Words words) {
   bool good = true;
   std::list<ExtractedImage> images;
   const auto look = [&](const std::string& path, std::size_t side) {
-    const std::string dump = images.emplace_back().open(path, report);
+    const std::string dump = images.emplace_back().open(path, reader.report());
     good = reader.look(dump, path, side) && good;
   };
   const bool has_sides = !options.against.empty();
@@ -213,6 +216,10 @@ int run_diff(Words words) {
     say("opdump: " + spilled);
     return kExitFailed;
   }
+  if (options.write && !reader.complete()) {
+    say("opdump: " + *options.write + ": not written, as a run could not be read whole");
+    return kExitFailed;
+  }
   if (std::string error;
       options.write &&
       !write_file(
@@ -222,11 +229,11 @@ int run_diff(Words words) {
     return kExitFailed;
   }
   if (options.json) {
-    print_json(table, differences, reader.algorithm());
+    print_json(table, differences, reader.algorithm(), reader.complete());
   } else {
-    print_text(table, differences);
+    print_text(table, differences, reader.complete());
   }
-  return differences.empty() ? kExitOk : kExitFailed;
+  return reader.complete() && differences.empty() ? kExitOk : kExitFailed;
 }
 
 }  // namespace opdump::tool

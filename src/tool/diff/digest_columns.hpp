@@ -15,7 +15,8 @@ struct RunDigest {
   enum class State : std::uint8_t {
     absent,
     there,
-    flaky,  ///< a signature says that it differs from run to run
+    flaky,    ///< a signature says that it differs from run to run
+    unknown,  ///< it is there, and its elements are not
   };
 
   State state = State::absent;

@@ -32,10 +32,11 @@ Common count_common(const RunTable& table) {
   return common;
 }
 
-void print_json(const RunTable& table, const Common& common) {
+void print_json(const RunTable& table, const Common& common, bool complete) {
   JsonWriter json;
   json.open('{').key("common").number(common.tensors).key("different").number(common.different);
-  json.key("unchanged").flag(common.different == 0);
+  json.key("complete").flag(complete);
+  json.key("unchanged").flag(complete && common.different == 0);
   if (common.different != 0) write_place(json.key("first").open('{'), table, common.first).close('}');
   std::puts(json.close('}').take().c_str());
 }
@@ -47,8 +48,8 @@ int run_observer(const std::string& without, const std::string& with, bool as_js
                                [](const std::string& message) { say("opdump: " + message); }};
   ExtractedImage images[2];
   RunReader reader(report);
-  if (!reader.look(images[0].open(without, report), without, 0) ||
-      !reader.look(images[1].open(with, report), with, 1))
+  if (!reader.look(images[0].open(without, reader.report()), without, 0) ||
+      !reader.look(images[1].open(with, reader.report()), with, 1))
     return kExitFailed;
   RunTable table;
   if (!reader.read(table)) return kExitFailed;
@@ -63,7 +64,9 @@ int run_observer(const std::string& without, const std::string& with, bool as_js
   }
   const std::string both = count_text(common.tensors, "tensor");
   if (as_json) {
-    print_json(table, common);
+    print_json(table, common, reader.complete());
+  } else if (common.different == 0 && !reader.complete()) {
+    print_line("nothing is proved: " + both + " that both have are equal, and some could not be read");
   } else if (common.different == 0) {
     print_line("the dump did not change the result: " + both + " that both have are equal");
   } else {
@@ -72,7 +75,7 @@ int run_observer(const std::string& without, const std::string& with, bool as_js
                (common.different == 1 ? "differs" : "differ") + ", of " + std::to_string(common.tensors) +
                " that both have");
   }
-  return common.different == 0 ? kExitOk : kExitFailed;
+  return reader.complete() && common.different == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace opdump::tool

@@ -191,6 +191,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
   std::uint64_t bytes = 0;
   for (const DumpTensor& one : side.tensors) bytes += one.data_bytes;
   Progress progress(bytes);
+  std::size_t summaries = 0;
   for (const DumpTensor& one : side.tensors) {
     progress.add(one.data_bytes);
     const DumpFile file = side.files[one.file];
@@ -207,13 +208,20 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     tensor.index = one.index;
     tensor.what = dtype_and_shape(one.dtype, one.shape);
     RunDigest digest;
-    if (!sums.of(one, file.path, digest)) {
+    if (one.summary) {
+      digest.state = RunDigest::State::unknown;
+      ++summaries;
+    } else if (!sums.of(one, file.path, digest)) {
       progress.wipe();
       report_.error(sums.error());
       return false;
     }
     table.set(table.tensor(tensor), step, digest);
   }
+  progress.wipe();
+  if (summaries != 0)
+    report_.error(path + ": there are statistics of " + count_text(summaries, "tensor") +
+                  ", and no elements to compare");
   return true;
 }
 

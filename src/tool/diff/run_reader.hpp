@@ -16,15 +16,30 @@ namespace opdump::tool {
 /// Reads runs: dumps with digests, dumps with tensors, of which the digests are computed, and signatures.
 class RunReader {
  public:
-  explicit RunReader(const SearchReport& report) : report_(report), cards_(report.note) {}
+  explicit RunReader(const SearchReport& report)
+      : report_{.error =
+                    [this, error = report.error](const std::string& message) {
+                      complete_ = false;
+                      error(message);
+                    },
+                .note = report.note},
+        cards_(report_.note) {}
+  RunReader(const RunReader&) = delete;
+  RunReader& operator=(const RunReader&) = delete;
 
   /// Looks what is at `path`, a directory or a file. `name`: what it is called. Each dump with digests is a
   /// run of its own; tensors are one. All of `path` are of side `side`. False when nothing is there that can
   /// be compared, which was reported.
   bool look(const std::string& path, const std::string& name, std::size_t side);
 
-  /// Reads what was looked at into `table`. False when something could not be read, which was reported.
+  /// Reads what was looked at into `table`. False when a run could not be read, which was reported; without
+  /// single records of it there is a table, and this is not `complete`.
   bool read(RunTable& table);
+
+  /// To the report that this was given. An error means that a run lacks something.
+  const SearchReport& report() const { return report_; }
+  /// Nothing was reported as an error.
+  bool complete() const { return complete_; }
 
   /// That of the digests, and where there are none "xxh3".
   std::string_view algorithm() const { return algorithm_.empty() ? std::string_view("xxh3") : algorithm_; }
@@ -47,7 +62,8 @@ class RunReader {
   bool read_digests(const std::string& path, RunTable& table);
   bool read_tensors(const std::string& path, RunTable& table);
 
-  const SearchReport& report_;
+  bool complete_ = true;
+  const SearchReport report_;
   std::string algorithm_;
   std::string algorithm_of_;  ///< whose it is
   std::vector<Source> sources_;

@@ -18,7 +18,7 @@ bool part(const RunTable& table, std::size_t place, bool& is_missing, EqualRuns&
   is_missing = false;
   for (std::size_t run = 0; run < groups.size(); ++run) {
     const RunDigest digest = table.at(run, place);
-    if (digest.state == State::flaky) return false;
+    if (digest.state == State::flaky || digest.state == State::unknown) return false;
     there = there || digest.state == State::there;
     is_missing = is_missing || digest.state == State::absent;
     std::size_t group = 0;

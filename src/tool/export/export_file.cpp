@@ -7,11 +7,18 @@
 namespace opdump::tool {
 
 bool ExportFile::create(const std::string& directory, const std::string& name) {
-  if (const int error = make_directories(directory); error != 0) {
-    error_ = directory + ": " + strerror(error);
-    return false;
-  }
-  return file_.create(directory, name);
+  return make(directory) && file_.create(directory, name);
+}
+
+bool ExportFile::create_at(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return (slash == std::string::npos || make(path.substr(0, slash + 1))) && file_.create_at(path);
+}
+
+bool ExportFile::make(const std::string& directory) {
+  const int error = make_directories(directory);
+  if (error != 0) error_ = directory + ": " + strerror(error);
+  return error == 0;
 }
 
 bool ExportFile::flush() {

@@ -15,6 +15,9 @@ class ExportFile {
   /// Makes the directory, and the missing ones above it.
   bool create(const std::string& directory, const std::string& name);
 
+  /// The same for a path that the user chose, as `OutputFile::create_at` does.
+  bool create_at(const std::string& path);
+
   bool write(Bytes bytes);
   bool write(std::string_view text) { return write(as_bytes(text)); }
   bool commit();
@@ -24,6 +27,7 @@ class ExportFile {
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
 
+  bool make(const std::string& directory);
   bool flush();
 
   OutputFile file_;

@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -16,12 +18,14 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/output_file.hpp"
+#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/quantisation_text.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/dump/tensor_digest.hpp"
 #include "src/tool/flash/found_dump.hpp"
 #include "src/tool/overflow/overflow_pairs.hpp"
 #include "src/tool/run/beside_cards.hpp"
+#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -56,7 +60,7 @@ inputs hold none: what comes later may only pass on what it was given.
 
 exit status
   0  it worked, also when nothing overflowed
-  1  a file could not be read or written, or an operator's file is missing
+  1  a file could not be read or written, an operator's file is missing, or there is no dump
   2  the command line is wrong
 )";
 
@@ -127,7 +131,23 @@ class OverflowReportText {
 
   bool good() const { return failures_ == 0; }
 
+  /// Of what is at `path`, where no overflow file is among `files`; fails where that is no dump.
+  void add_none(const std::string& path, bool is_file, const FileList& files) {
+    bool is_dump = false;
+    for (const FoundFile& file : files) {
+      if (is_file || file.named) return fail(path + ": is no overflow file, 'Opdebug.Node_OpDebug...'");
+      is_dump = is_dump || is_of_dump(file.real_name);
+    }
+    if (!is_dump) return fail(path + ": there is neither a record nor a journal");
+    line("0 overflows: no overflow file among " + count_text(files.size(), "file"));
+  }
+
  private:
+  static bool is_of_dump(const std::string& name) {
+    JournalName journal;
+    return parse_record_name(name) || parse_lite_name(name) || parse_journal_name(name, journal);
+  }
+
   static std::string place_of(const Overflow& overflow) {
     const OpDebug::Block* block = reporting_block(overflow.debug);
     if (block == nullptr) block = &overflow.debug.blocks[0];
@@ -307,10 +327,12 @@ int run_overflow(Words words) {
   OverflowReportText report(options.output.value_or("."), options.model ? &carded : nullptr);
   const SearchReport search = {
       [&report](const std::string& message) { report.fail(message); },
-      [](const std::string&) {},
+      [](const std::string& message) { say("opdump overflow: " + message); },
   };
   FoundDump dump;
   const std::string place = place_to_search(*options.dump_file);
+  if (place != *options.dump_file && access(options.dump_file->c_str(), R_OK) != 0)
+    report.fail(*options.dump_file + ": " + strerror(errno));
   dump.add(place, place == *options.dump_file, search, boot);
   std::vector<Overflow> overflows =
       pair_overflows(dump.files(), [&report](const std::string& message) { report.fail(message); });
@@ -318,6 +340,11 @@ int run_overflow(Words words) {
     std::erase_if(overflows, [&](const Overflow& overflow) {
       return !options.dump_file->ends_with(overflow.debug_file.real_name);
     });
+  if (overflows.empty() && report.good()) {
+    report.add_none(*options.dump_file, place != *options.dump_file, dump.files());
+    dump.tell_missing(search);
+    return report.good() ? kExitOk : kExitFailed;
+  }
   const std::size_t shown =
       static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
   report.line(count_text(overflows.size(), "overflow") +

@@ -48,6 +48,7 @@ class PageHeader {
  private:
   std::string verdict_class() const {
     if (facts_.first) return "bad";
+    if (facts_.unread_files + facts_.unread_tensors != 0) return "warn";
     for (const PairResult& result : facts_.dumps.results()) {
       if (result.pair.mine && !result.comparison) return "warn";
     }
@@ -141,6 +142,20 @@ class PageHeader {
   const PageHead& head_;
 };
 
+/// "; 1 file could not be read", and what else the verdict does not stand for; empty: it stands for all.
+std::string gaps_text(const ReportFacts& facts) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view what, std::string_view gap) {
+    if (count != 0) text += (text.empty() ? "; " : ", ") + count_text(count, what) + ' ' + std::string(gap);
+  };
+  add(facts.unread_files, "file", "could not be read");
+  add(facts.unread_tensors, "tensor", "could not be read");
+  std::uint64_t lonely = 0;
+  for (const PairResult& result : facts.dumps.results()) lonely += result.pair.mine ? 0 : 1;
+  add(lonely, "golden tensor", "without a partner");
+  return text;
+}
+
 /// "Complete, 15 of 15 records. "; empty where nothing proves it.
 std::string complete_prefix(const JournalFacts& journal) {
   if (journal.journals == 0) return {};
@@ -148,9 +163,8 @@ std::string complete_prefix(const JournalFacts& journal) {
          count_text(journal.written + journal.lost, "record") + ". ";
 }
 
-}  // namespace
-
-std::string verdict_text(const ReportFacts& facts) {
+/// What was found in what could be read.
+std::string finding_text(const ReportFacts& facts) {
   if (facts.verdicts != nullptr && !facts.verdicts->first() && !facts.own_fault.empty())
     return "First operator that is off by itself: " + shortened(printable(facts.own_fault), 4 * kMostName);
   if (facts.verdicts != nullptr) {
@@ -179,6 +193,12 @@ std::string verdict_text(const ReportFacts& facts) {
   return complete_prefix(facts.journal) + count_text(odd, "record") + " with NaN or infinity; the first is " +
          (op.type.empty() ? "operator" : op.type) + " \"" + shortened(printable(op.name), kMostName) + '"' +
          (place.empty() ? "" : " at " + place);
+}
+
+}  // namespace
+
+std::string verdict_text(const ReportFacts& facts) {
+  return finding_text(facts) + gaps_text(facts);
 }
 
 std::string page_header(const ReportFacts& facts, const PageHead& head, PageDetail detail) {

@@ -153,6 +153,17 @@ class ChosenSteps {
   std::optional<StepSet> steps_;
 };
 
+/// What a search could not read, for the page.
+struct Unread {
+  void add(const std::string& message) {
+    constexpr std::size_t kMostTold = 50;
+    if (++files <= kMostTold) messages.push_back("Could not be read: " + message);
+  }
+
+  std::uint64_t files = 0;
+  std::vector<std::string> messages;  ///< of the first ones
+};
+
 bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDetail detail,
                   std::uint64_t max_bytes, const SearchReport& search) {
   const PageHead head = {.dump = *options.mine,
@@ -245,7 +256,14 @@ int run_report(Words words) {
                                    },
                                .note = [](const std::string& message) { say("opdump report: " + message); }};
   const auto keep = [&](const DumpFile& file) { return steps.takes(file); };
-  if (const std::optional<int> end = dumps.read(search, keep)) return *end;
+  Unread unread;
+  const SearchReport reading = {.error =
+                                    [&](const std::string& message) {
+                                      unread.add(message);
+                                      search.error(message);
+                                    },
+                                .note = search.note};
+  if (const std::optional<int> end = dumps.read(reading, keep)) return *end;
   std::optional<CompareReport> compared;
   std::optional<VerdictReport> verdicts;
   if (options.golden) {
@@ -272,7 +290,9 @@ int run_report(Words words) {
                        .config = std::move(config),
                        .root = is_image ? std::string() : *options.mine,
                        .image = is_image ? *options.mine : std::string(),
-                       .explorer = options.explorer.value_or("")};
+                       .explorer = options.explorer.value_or(""),
+                       .unread_files = unread.files,
+                       .notes = std::move(unread.messages)};
   gather_facts(facts, options.model_file ? &model : nullptr, search);
   if (interrupted()) die_of_interrupt();
   good &= facts.own_fault.empty();

@@ -323,7 +323,7 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
   }
   if (interrupted()) return;
   constexpr std::size_t kMostTold = 10;
-  std::size_t unread = 0;
+  std::uint64_t& unread = facts.unread_tensors;
   for (std::size_t i = 0; i < count && facts.compared == nullptr; ++i) {
     const TensorFacts own = facts.mine[i];
     if (own.known || ++unread > kMostTold) continue;

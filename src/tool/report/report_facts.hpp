@@ -103,6 +103,8 @@ struct ReportFacts {
   SpilledList<TensorFacts> golden{};      ///< of the partner of each tensor of mine
   std::vector<std::size_t> flagged{};     ///< tensors that deserve a look, the worst first
   std::vector<ReportPicture> pictures{};  ///< of some of them
+  std::uint64_t unread_files = 0;         ///< of either dump
+  std::uint64_t unread_tensors = 0;       ///< of mine, where there is no golden dump
   std::vector<std::string> notes{};       ///< what could not be read, and what else to know
   std::string recomputed{};               ///< what came of recomputing the runs; empty: that was not done
   std::string own_fault{};                ///< the first that is off by itself; empty: none is
