@@ -2,11 +2,13 @@
 """How time and memory of the commands grow with a dump, a model and a config: growth_tools.py OPDUMP FOLDER.
 
 usage: growth_tools.py OPDUMP FOLDER [--most RECORDS] [--image BYTES] [--repetitions N] [--only WHAT]
+                       [--commands LIST]
 
   --most RECORDS   the largest dump (100000); 10^6 take 10 GB of FOLDER, and a log of as many records 0.3 GB
   --image BYTES    the largest image of a flash log with records of 1 MiB (1 GiB); FOLDER has to hold it twice
   --repetitions N  runs of each command, of which the best one counts (1)
   --only WHAT      records, log, image, operators or rules
+  --commands LIST  of those that a dump of records is given to, these: 'verify,show --heat'
 
 Makes dumps with `opdump replay`, runs each command on them and prints the time for each record, operator or rule, the
 exponent of that time (0 where it does not grow), that of the last decade alone, and the peak of resident memory, which
@@ -123,10 +125,22 @@ def powers(first, most):
     return counts
 
 
-def records(opdump, folder, most, repetitions):
+def records(opdump, folder, most, repetitions, chosen=None):
+    """`chosen`: those of the commands; all without."""
     growth = Growth('record', 'records', repetitions)
     dump, out, config, model = (os.path.join(folder, name) for name in ('dump', 'out', 'acl.json', 'run.json'))
     write_json(config, acl(dump))
+
+    commands = {'verify': ['verify', dump], 'verify --json': ['verify', dump, '--json'],
+                'verify --config': ['verify', dump, '--config', config, '--model', model],
+                'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
+                'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
+                'timeline': ['timeline', dump, '-o', out], 'overflow': ['overflow', '-d', dump, '-out', out],
+                'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
+                'edges': ['edges', dump], 'report': ['report', dump, '-o', out, '--max-bytes', PAGE]}
+    for what in chosen or ():
+        if what not in commands:
+            raise SystemExit("--commands: no command '%s', but: %s" % (what, ', '.join(commands)))
 
     def empty():
         remove(dump)
@@ -135,15 +149,8 @@ def records(opdump, folder, most, repetitions):
     for count in powers(1000, most):
         write_json(model, described(OPERATORS, count // OPERATORS, 16))
         growth.measure(count, 'replay, which drains', [opdump, 'replay', model, '--config', config], before=empty)
-        commands = {'verify': ['verify', dump], 'verify --json': ['verify', dump, '--json'],
-                    'verify --config': ['verify', dump, '--config', config, '--model', model],
-                    'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
-                    'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
-                    'timeline': ['timeline', dump, '-o', out], 'overflow': ['overflow', '-d', dump, '-out', out],
-                    'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
-                    'edges': ['edges', dump], 'report': ['report', dump, '-o', out, '--max-bytes', PAGE]}
-        for what, arguments in commands.items():
-            growth.measure(count, what, [opdump] + arguments, after=[out])
+        for what in chosen or commands:
+            growth.measure(count, what, [opdump] + commands[what], after=[out])
     remove(dump, config, model)
     growth.print()
 
@@ -223,9 +230,12 @@ def main():
     parser.add_argument('--image', type=int, default=1 << 30)
     parser.add_argument('--repetitions', type=int, default=1)
     parser.add_argument('--only', choices=['records', 'log', 'image', 'operators', 'rules'])
+    parser.add_argument('--commands', type=lambda words: words.split(','))
     arguments = parser.parse_args()
+    if arguments.commands and arguments.only not in (None, 'records'):
+        parser.error('--commands is for dumps of records, not with --only ' + arguments.only)
     opdump, folder = os.path.abspath(arguments.opdump), os.path.abspath(arguments.folder)
-    parts = {'records': lambda: records(opdump, folder, arguments.most, arguments.repetitions),
+    parts = {'records': lambda: records(opdump, folder, arguments.most, arguments.repetitions, arguments.commands),
              'log': lambda: log(opdump, folder, arguments.most, arguments.repetitions),
              'image': lambda: large_image(opdump, folder, arguments.image, arguments.repetitions),
              'operators': lambda: operators(opdump, folder, 10 * arguments.most, arguments.repetitions),

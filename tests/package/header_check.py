@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 from profiles import configurations
-from sources_alone_test import turn
+from turns import turn
 
 FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
 

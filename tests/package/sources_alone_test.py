@@ -13,6 +13,8 @@ import pathlib
 import subprocess
 import sys
 
+from turns import due
+
 FLAGS = '-std=c++20 -fno-rtti -Wall -Wextra -Werror -Wno-restrict -fsyntax-only -DOPDUMP_VERSION="0" -DSIMDJSON_EXCEPTIONS=0'.split()
 
 
@@ -25,20 +27,11 @@ def compile_alone(compiler, root, build, source):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def turn(root):
-    """How many commits there are."""
-    try:
-        told = subprocess.run(['git', '-C', root, 'rev-list', '--count', 'HEAD'], capture_output=True, text=True, check=False)
-    except OSError:
-        return 0
-    return int(told.stdout) if told.returncode == 0 else 0
-
-
 def main():
     words = sys.argv[1:]
     share = int(words.pop(0).partition('=')[2]) if words[0].startswith('--share=') else 1
     compiler, root, build = words[0], pathlib.Path(words[1]), pathlib.Path(words[2])
-    chosen = sources(root)[turn(root) % share::share]
+    chosen = due(sources(root), share, root)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for source, done in zip(chosen, pool.map(lambda path: compile_alone(compiler, root, build, path), chosen)):

@@ -140,9 +140,11 @@ class ChunksTest(unittest.TestCase):
     def test_statistics_go_on_behind_their_last_chunk(self):
         name = self.stream.name(('Add', 'add'), model=None, suffix='.csv')
         other = self.stream.name(('Mul', 'mul'), model=None, suffix='.csv')
-        self.stream.chunk(name, b'head\nrow 0\n\0', kept=b'head\nrow 0\n')
-        self.stream.chunk(other, b'head\n\0', kept=b'head\n')
-        self.stream.chunk(name, b'row 10\n\0', kept=b'row 10\n')
+        head = b'Input/Output,Index,Data Size,Data Type,Format,Shape,Count\n'
+        rows = [b'Output,%d,8,float32,ND,2,2\n' % index for index in range(2)]
+        self.stream.chunk(name, head + rows[0] + b'\0', kept=head + rows[0])
+        self.stream.chunk(other, head + rows[0] + b'\0', kept=head + rows[0])
+        self.stream.chunk(name, rows[1] + b'\0', kept=rows[1])
         self.check_same(self.take({'dump_op_switch': 'on'}))
         self.assertEqual(self.verify()[0], 4)  # nothing of the model came
 

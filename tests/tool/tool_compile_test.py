@@ -7,6 +7,8 @@ import glob
 import json
 import os
 import shutil
+import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -94,8 +96,76 @@ class Compile(Case):
         self.write('acl.json', json.dumps(CONFIG))
         self.assertIn('no/where/x', self.run_tool('compile', 'acl.json', '-o', 'no/where/x', expect=1)[1])
         self.assertIn('-o PLAN', self.run_tool('compile', 'acl.json', expect=2)[1])
-        self.assertIn('no name', self.run_tool('compile', 'acl.json', '-o', 'x', '--c', '1a', expect=2)[1])
+        for name in ('1a', 'int', 'class', '_Bool', 'xor'):
+            error = self.run_tool('compile', 'acl.json', '-o', 'x', '--c', name, expect=2)[1]
+            self.assertIn(f"'{name}' is no name for an array in C and C++", error)
         self.assertIn('is missing', self.run_tool('compile', expect=2)[1])
+
+    def test_a_link_is_followed(self):
+        self.compile_config()
+        plan = self.read('dump.plan')
+        os.makedirs(self.path('far'))
+        self.write('far/there', 'old')
+        for name, target in (('near', 'far/there'), ('over', 'near'), ('new', self.path('far/made'))):
+            os.symlink(target, self.path(name))
+            self.write('far/there', 'old')
+            self.run_tool('compile', 'acl.json', '-o', name)
+            self.assertEqual(os.readlink(self.path(name)), target)
+            self.assertEqual(self.read(name), plan)
+        self.assertEqual(self.files('far'), ['made', 'there'])
+        os.symlink('round', self.path('round'))
+        self.assertIn('round: Too many levels', self.run_tool('compile', 'acl.json', '-o', 'round', expect=1)[1])
+
+    def test_what_is_no_file_stays(self):
+        self.compile_config()
+        os.makedirs(self.path('directory'))
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(self.path('socket'))
+        os.symlink('directory', self.path('link'))
+        for name, why in (('directory', 'Is a directory'), ('socket', 'is a socket, which no file replaces'),
+                          ('link', 'Is a directory')):
+            before = os.lstat(self.path(name))
+            self.assertEqual(self.run_tool('compile', 'acl.json', '-o', name, expect=1)[1], f'{name}: {why}\n')
+            self.assertEqual(os.lstat(self.path(name)), before)
+        self.assertEqual(self.files('directory'), [])
+
+    def test_a_fifo_is_written_in_place(self):
+        self.compile_config()
+        os.mkfifo(self.path('fifo'))
+        reader = os.open(self.path('fifo'), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.run_tool('compile', 'acl.json', '-o', 'fifo')
+        self.assertEqual(os.read(reader, 65536), self.read('dump.plan'))
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path('fifo')).st_mode))
+
+    def test_a_device_stays(self):
+        self.compile_config()
+        try:
+            os.mknod(self.path('null'), stat.S_IFCHR | 0o600, os.makedev(1, 3))
+            os.mknod(self.path('disk'), stat.S_IFBLK | 0o600, os.makedev(7, 200))
+            with open(self.path('null'), 'wb'):
+                pass
+        except PermissionError as error:
+            self.skipTest(f'no device of its own: {error}')
+        self.run_tool('compile', 'acl.json', '-o', 'null')
+        self.assertTrue(stat.S_ISCHR(os.lstat(self.path('null')).st_mode))
+        self.assertEqual(self.run_tool('compile', 'acl.json', '-o', 'disk', expect=1)[1],
+                         'disk: is a block device, which no file replaces\n')
+        self.assertTrue(stat.S_ISBLK(os.lstat(self.path('disk')).st_mode))
+
+    def test_a_file_that_may_not_be_written_stays(self):
+        self.compile_config()
+        self.write('mine', 'mine')
+        os.chmod(self.path('mine'), 0o444)
+        os.chmod(self.path('acl.json'), 0o644)
+        os.chmod(self.directory, 0o777)
+        someone = {'user': 65534} if os.geteuid() == 0 else {}
+        try:
+            error = self.run_tool('compile', 'acl.json', '-o', 'mine', expect=1, **someone)[1]
+        except PermissionError as error:
+            self.skipTest(f'the tool is out of reach of other users: {error}')
+        self.assertEqual(error, 'mine: Permission denied\n')
+        self.assertEqual(self.read('mine'), b'mine')
 
     def test_inactive(self):
         _, error = self.compile_config({'dump': {'dump_path': '.'}}, expect=3)

@@ -76,6 +76,17 @@ class Convert(Case):
     def array(self, role='output.0'):
         return self.read('out', '%s.%s.npy' % (NAME, role))
 
+    def test_records_of_one_name_do_not_replace_each_other(self):
+        for place, value in (('p1', 1), ('p2', 2)):
+            self.write(place + '/T.op.0.0.1', record([], [tensor(FLOAT, [1], floats(value))]))
+            self.write(place + '/opdump.0.1.jsonl', b'{}\n')
+        for paths in ('p1/T.op.0.0.1,p2/T.op.0.0.1', 'p1,p2'):
+            out, error = self.run_tool('convert', '-d', paths, '-out', 'o', expect=1)
+            self.assertIn('p2/T.op.0.0.1: not written: p1/T.op.0.0.1 has the same name', error)
+            self.assertIn('1 array written from 1 record to o, 1 failure', out)
+            self.assertEqual(self.read('o/T.op.0.0.1.output.0.npy')[-4:], floats(1))
+        self.run_tool('convert', '-r', '-d', '.', '-out', 'o')
+
     def test_arrays_are_byte_for_byte_what_is_expected(self):
         cases = [
             (tensor(FLOAT, [2, 3], floats(*range(6))), '<f4', (2, 3), floats(*range(6))),
@@ -147,6 +158,10 @@ class Convert(Case):
             status = os.lstat(self.path('out', '%s.output.%d.npy' % (NAME, i)))
             self.assertTrue(stat.S_ISREG(status.st_mode))
             self.assertEqual(stat.S_IMODE(status.st_mode), 0o600)
+        os.remove(self.path('out', NAME + '.output.0.npy'))
+        os.mkfifo(self.path('out', NAME + '.output.0.npy'))
+        self.assertIn('.output.0.npy: is a FIFO, which no file replaces',
+                      self.run_tool('convert', '-d', NAME, '-out', 'out', expect=1)[1])
         self.run_tool('convert', '-d', NAME, '-out', 'new/er')
         for directory in ('new', 'new/er'):
             self.assertEqual(stat.S_IMODE(os.stat(self.path(directory)).st_mode), 0o700)

@@ -111,6 +111,29 @@ class Progress(Case):
         self.assertEqual(status, 1)
         self.assertEqual(self.check_nothing('verify', '--quick', 'dump', expect=1), output)
 
+    def test_show(self):
+        """In the end it reads of firings from the journals."""
+        self.make_records()
+        lines = [f'written,0,{i},8,net/1/0/Add.add.0.0.{i}' for i in range(LINES)]
+        self.write(f'dump/{TIME}/opdump.0.1.journal', '\n'.join(['opdump-journal,1,records', 'from,0,0', *lines, '']))
+        output, status = self.check_bars(['sorting files', 'measuring files', 'bytes', 'looking for journals', 'bytes'],
+                                         'show', '--heat', 'dump')
+        self.assertEqual(status, 0)
+        self.assertEqual(self.check_nothing('show', '--heat', 'dump'), output)
+
+    def test_models(self):
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': [{'model_name': 'net'}]}}))
+        self.write('run.json', json.dumps({'models': [{'name': 'net', 'id': 1, 'ops': [
+            {'name': f'op{i}', 'type': 'Add', 'outputs': [{'fill': 'ramp', 'dtype': 'float32', 'shape': [16]}]}
+            for i in range(FILES)]}]}))
+        check = ('check', 'acl.json', '--model', 'run.json')
+        output, status = self.check_bars(['bytes', 'reading operators'], *check)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.check_nothing(*check), output)
+        _, status = self.check_bars(['bytes', 'reading operators', 'placing operators', 'bytes'],
+                                    'replay', 'run.json', '--config', 'acl.json')
+        self.assertEqual(status, 0)
+
     def test_what_reads_all_tensors(self):
         self.make_records()
         read = ['measuring files', 'bytes', 'sorting tensors']
@@ -141,7 +164,7 @@ class Progress(Case):
         self.write('run.json', json.dumps({'steps': FILES, 'models': [{'name': 'net', 'id': 1, 'ops': [
             {'name': 'add', 'type': 'Add', 'outputs': [{'fill': 'ramp', 'dtype': 'float32', 'shape': [512]}]}]}]}))
         self.run_tool('replay', 'run.json', '--config', 'acl.json')
-        output, status = self.check_bars(['bytes'], 'extract', 'flash.img', '-o', 'slow')
+        output, status = self.check_bars(['blocks checked', 'bytes'], 'extract', 'flash.img', '-o', 'slow')
         self.assertEqual(status, 0)
         self.assertEqual(self.check_nothing('extract', 'flash.img', '-o', 'other'), output)
         self.assertEqual(self.files('slow'), self.files('other'))

@@ -107,10 +107,12 @@ Flaw find_bad_string(std::string_view text) {
 /// should have ended.
 class JsonReader {
  public:
-  JsonReader(JsonTree& tree, std::string_view text, Refusal& refusal, std::size_t window_bytes)
+  JsonReader(JsonTree& tree, std::string_view text, Refusal& refusal, std::size_t window_bytes,
+             const JsonTree::Progress& progress)
       : tree_(tree),
         text_(text),
         refusal_(refusal),
+        progress_(progress),
         skipped_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0),
         window_bytes_(window_bytes),
         windows_(text, skipped_, window_bytes) {}
@@ -120,6 +122,8 @@ class JsonReader {
     tree_.nodes_.reset(new (std::nothrow) std::byte[capacity_ * sizeof(JsonNode)]);
     if (tree_.nodes_ == nullptr) return no_memory_node();
     while (read_window()) {
+      if (progress_.advanced != nullptr)
+        progress_.advanced(progress_.context, windows_.end() - windows_.begin());
       if (windows_.last()) return node(0);
       windows_.advance();
     }
@@ -414,6 +418,7 @@ class JsonReader {
   JsonTree& tree_;
   std::string_view text_;
   Refusal& refusal_;
+  const JsonTree::Progress progress_;
   std::size_t skipped_;  ///< bytes of a byte order mark
   std::size_t window_bytes_;
   JsonWindows windows_;
@@ -428,8 +433,9 @@ class JsonReader {
   ondemand::document* document_ = nullptr;
 };
 
-bool JsonTree::parse(std::string_view text, Refusal& refusal, std::size_t window_bytes) {
-  root_ = JsonReader(*this, text, refusal, window_bytes).read();
+bool JsonTree::parse(std::string_view text, Refusal& refusal, std::size_t window_bytes,
+                     const Progress& progress) {
+  root_ = JsonReader(*this, text, refusal, window_bytes, progress).read();
   return root_ != nullptr;
 }
 

@@ -66,9 +66,17 @@ class JsonTree {
   JsonTree& operator=(const JsonTree&) = delete;
   ~JsonTree();
 
+  /// Who is told, with `context`, how many more bytes of the text have been read; null: nobody.
+  struct Progress {
+    void (*advanced)(void* context, std::size_t bytes) = nullptr;
+    void* context = nullptr;
+  };
+
   /// Reads `text`, once per tree. On false, `refusal` says what is wrong, and there is no tree. The nodes
-  /// refer to `text` and to the tree. The result does not depend on `window_bytes`.
-  bool parse(std::string_view text, Refusal& refusal, std::size_t window_bytes = kWindowBytes);
+  /// refer to `text` and to the tree. The result does not depend on `window_bytes`. `progress` is told of
+  /// each window.
+  bool parse(std::string_view text, Refusal& refusal, std::size_t window_bytes = kWindowBytes,
+             const Progress& progress = {nullptr, nullptr});
 
   /// Only after a successful `parse`, and before `forget_nodes`.
   const JsonNode& root() const { return *root_; }

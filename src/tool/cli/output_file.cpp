@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "platform/posix/impl/write_all.hpp"
 
@@ -33,6 +35,27 @@ std::string random_word() {
   return text;
 }
 
+/// What a file is that is neither regular nor a directory.
+const char* kind_text(mode_t mode) {
+  if (S_ISBLK(mode)) return "a block device";
+  if (S_ISCHR(mode)) return "a character device";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  return "a socket";
+}
+
+/// Where the symbolic links from `path` on end, whether or not something is there.
+std::string end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::filesystem::path end = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code no_link;
+    const std::filesystem::path next = std::filesystem::read_symlink(end, no_link);
+    if (no_link) break;
+    end = end.parent_path() / next;
+  }
+  return end.string();
+}
+
 }  // namespace
 
 OutputFile::~OutputFile() {
@@ -44,8 +67,40 @@ bool OutputFile::fail(int error) {
   return false;
 }
 
+bool OutputFile::may_replace(unsigned mode) {
+  if (S_ISDIR(mode)) return fail(EISDIR);
+  if (!S_ISREG(mode)) {
+    error_ = path_ + ": is " + kind_text(mode) + ", which no file replaces";
+    return false;
+  }
+  return access(path_.c_str(), W_OK) == 0 || fail(errno);
+}
+
 bool OutputFile::create(const std::string& directory, const std::string& name) {
   path_ = directory + '/' + name;
+  struct stat status {};
+  if (lstat(path_.c_str(), &status) == 0 && !S_ISLNK(status.st_mode) && !may_replace(status.st_mode))
+    return false;
+  return create_aside(directory);
+}
+
+bool OutputFile::create_at(const std::string& path) {
+  path_ = path;
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) return fail(errno);
+  } else if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) {
+    file_.reset(open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+    return file_ || fail(errno);
+  } else if (!may_replace(status.st_mode)) {
+    return false;
+  }
+  path_ = end_of_links(path);
+  const std::size_t slash = path_.rfind('/');
+  return create_aside(slash == std::string::npos ? "." : path_.substr(0, slash));
+}
+
+bool OutputFile::create_aside(const std::string& directory) {
   // Not made from the file's name: that may be as long as the file system allows. Nobody can foresee it, and
   // what somebody put there is left alone.
   constexpr int kTries = 16;
@@ -67,6 +122,7 @@ bool OutputFile::write(std::span<const Bytes> parts) {
 
 bool OutputFile::commit() {
   if (const int error = file_.close(); error != 0) return fail(error);
+  if (aside_.empty()) return true;  // written in place
   if (rename(aside_.c_str(), path_.c_str()) != 0) return fail(errno);
   aside_.clear();
   return true;
@@ -75,16 +131,12 @@ bool OutputFile::commit() {
 bool write_file(const std::string& path,
                 const std::function<bool(const std::function<bool(std::string_view piece)>& put)>& write,
                 std::string& error) {
-  const std::size_t slash = path.rfind('/');
-  const bool here = slash == std::string::npos;
   OutputFile file;
   const auto put = [&file](std::string_view piece) {
     const Bytes bytes = as_bytes(piece);
     return file.write(std::span(&bytes, 1));
   };
-  if (file.create(here ? "." : path.substr(0, slash), here ? path : path.substr(slash + 1)) && write(put) &&
-      file.commit())
-    return true;
+  if (file.create_at(path) && write(put) && file.commit()) return true;
   error = file.error();
   return false;
 }

@@ -11,9 +11,10 @@
 
 namespace opdump::tool {
 
-/// A file with mode 0600 that appears under its name only when it is complete, and then replaces any file of
-/// that name. Until then it lies in the same directory under a new random name that ends in ".part". It is
-/// removed when this object ends without `commit`.
+/// A file with mode 0600 that appears under its name only when it is complete, and then replaces a file of
+/// that name that the caller may write; anything else that is not a regular file is refused and stays. Until
+/// then it lies in the same directory under a new random name that ends in ".part". It is removed when this
+/// object ends without `commit`.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -23,7 +24,13 @@ class OutputFile {
 
   // Each returns false on failure, and `error()` then says why.
 
+  /// For a name that the tool chose: a symbolic link of that name is replaced, and its target stays.
   bool create(const std::string& directory, const std::string& name);
+
+  /// For a path that the user chose: symbolic links are followed, and what they lead to is replaced. A
+  /// character device or a FIFO is written in place, without waiting for `commit`.
+  bool create_at(const std::string& path);
+
   bool write(std::span<const Bytes> parts);
   bool commit();
 
@@ -31,6 +38,8 @@ class OutputFile {
 
  private:
   bool fail(int error);
+  bool may_replace(unsigned mode);
+  bool create_aside(const std::string& directory);
 
   posix::UniqueFd file_;
   std::string aside_;
@@ -38,7 +47,7 @@ class OutputFile {
   std::string error_;
 };
 
-/// Writes a whole file by an OutputFile. False: `error` says why, "FILE: reason".
+/// Writes a whole file by `OutputFile::create_at`. False: `error` says why, "FILE: reason".
 bool write_file(const std::string& path, Bytes bytes, std::string& error);
 
 /// The same of what `write` gives to `put`, piece by piece, until that returns false; `write` then does too.

@@ -84,7 +84,7 @@ int run_compile(Words words) {
   if (files.size() > 1) return usage_error("compile", "one CONFIG at a time, not also '" + files[1] + "'");
   if (!output || output->empty()) return usage_error("compile", "name the file to write with -o PLAN");
   if (array && !is_c_name(*array))
-    return usage_error("compile", "'" + *array + "' is no name for an array in C");
+    return usage_error("compile", "'" + *array + "' is no name for an array in C and C++");
   ConfigContext context;
   if (!read_personality(personality, context))
     return usage_error("compile",

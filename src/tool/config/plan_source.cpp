@@ -24,11 +24,27 @@ std::string upper(std::string_view name) {
   return out;
 }
 
+/// Of C23 and C++20. `name`: letters, digits and underscores.
+bool is_keyword(std::string_view name) {
+  constexpr std::string_view kKeywords =
+      " _Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic "
+      "_Imaginary _Noreturn _Static_assert _Thread_local alignas alignof and and_eq asm auto bitand "
+      "bitor bool break case catch char char16_t char32_t char8_t class co_await co_return co_yield "
+      "compl concept const const_cast consteval constexpr constinit continue decltype default delete "
+      "do double dynamic_cast else enum explicit export extern false float for friend goto if inline "
+      "int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
+      "public register reinterpret_cast requires restrict return short signed sizeof static "
+      "static_assert static_cast struct switch template this thread_local throw true try typedef "
+      "typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while "
+      "xor xor_eq ";
+  return kKeywords.find(" " + std::string(name) + " ") != kKeywords.npos;
+}
+
 }  // namespace
 
 bool is_c_name(std::string_view name) {
   return !name.empty() && starts_c_name(name.front()) &&
-         std::all_of(name.begin(), name.end(), continues_c_name);
+         std::all_of(name.begin(), name.end(), continues_c_name) && !is_keyword(name);
 }
 
 std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_bytes) {

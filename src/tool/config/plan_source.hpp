@@ -7,7 +7,7 @@
 
 namespace opdump::tool {
 
-/// Whether `name` can name an array in C.
+/// Whether `name` can name an array in C and in C++.
 bool is_c_name(std::string_view name);
 
 /// A C and C++ header that holds `plan` as the array `name`, 8-byte aligned. `memory_bytes`: the most memory

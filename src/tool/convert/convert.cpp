@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "platform/posix/impl/unique_fd.hpp"
@@ -37,7 +38,7 @@ usage: opdump convert [-d] PATH [-r] [-out DIRECTORY] [-t TYPE] [-f FORMAT [-s S
        opdump convert --to PROGRAM [-d] DUMP -o DIRECTORY [-f FORMAT] [--model CARD] [-g GOLDEN] [--overwrite]
 
   -d, --dump_file PATH   a dump file, several with commas between, a flash image, or a directory: the files
-                         directly in it
+                         directly in it. Of two records of one name from different paths the second is a failure
   -r, --recursive        also those in the directories below it; they come again below DIRECTORY
   -out, --output DIRECTORY
                          where the files go; made if it is missing; default: the current directory
@@ -258,10 +259,13 @@ bool add_mapping(const std::string& directory, const std::string& rows, std::str
 /// Converts files on all processors and tells of them in their order.
 class Conversion {
  public:
-  Conversion(const ConvertSettings& settings, const FileList& files)
-      : count_(static_cast<std::size_t>(files.size())),
+  /// `several`: the files are of paths that were named apart, so that files of two may have one name.
+  Conversion(const ConvertSettings& settings, const FileList& files, bool several)
+      : several_(several),
+        count_(static_cast<std::size_t>(files.size())),
         next_(files),
         files_(kOrderedWindow),
+        namesakes_(kOrderedWindow),
         progress_(Progress::is_seen() ? total_bytes(files) : 0),
         results_(kOrderedWindow) {
     const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), count_));
@@ -275,7 +279,7 @@ class Conversion {
                   .work =
                       [this](std::size_t item, std::size_t worker) {
                         Converted& result = results_[item % kOrderedWindow];
-                        result = convert(files_[item % kOrderedWindow], *workers_[worker]);
+                        result = convert(item % kOrderedWindow, *workers_[worker]);
                       },
                   .deliver = [this](std::size_t item) { deliver(results_[item % kOrderedWindow]); }},
                  workers_.size());
@@ -297,10 +301,18 @@ class Conversion {
     std::optional<FoundFile>& file = files_[item % kOrderedWindow];
     file.emplace();
     if (!next_.next(*file)) file.reset();
+    namesakes_[item % kOrderedWindow] = several_ && file ? namesake_of(*file) : std::string();
   }
 
-  static Converted convert(const std::optional<FoundFile>& file, RecordConverter& worker) {
-    return interrupted() || !file ? Converted() : worker.convert(*file);
+  /// The path of the first file before that is written under the same names; empty: there is none.
+  std::string namesake_of(const FoundFile& file) {
+    const auto [first, is_new] = named_.emplace(file.below + '/' + file.real_name, file.path);
+    return is_new ? std::string() : first->second;
+  }
+
+  Converted convert(std::size_t slot, RecordConverter& worker) const {
+    const std::optional<FoundFile>& file = files_[slot];
+    return interrupted() || !file ? Converted() : worker.convert(*file, namesakes_[slot]);
   }
 
   void deliver(Converted& result) {
@@ -314,9 +326,12 @@ class Conversion {
     result = {};
   }
 
+  const bool several_;
   const std::size_t count_;
   FileList::Reader next_;
-  std::vector<std::optional<FoundFile>> files_;  ///< under way; nothing: the list could not be read
+  std::vector<std::optional<FoundFile>> files_;         ///< under way; nothing: the list could not be read
+  std::vector<std::string> namesakes_;                  ///< of `files_`
+  std::unordered_map<std::string, std::string> named_;  ///< paths, by what names of written files begin with
   Progress progress_;
   std::vector<std::unique_ptr<RecordConverter>> workers_;
   std::vector<Converted> results_;
@@ -334,9 +349,10 @@ bool convert_dump(const ConvertOptions& options, const ConvertSettings& settings
       },
       [](const std::string& message) { say("opdump convert: " + message); },
   };
-  for (const std::string& path : named_paths(*options.dump_file)) dump.add(path, options.recursive, report);
+  const std::vector<std::string> paths = named_paths(*options.dump_file);
+  for (const std::string& path : paths) dump.add(path, options.recursive, report);
 
-  Conversion conversion(settings, dump.files());
+  Conversion conversion(settings, dump.files(), paths.size() > 1);
   conversion.run();
   dump.tell_missing(report);
   const Converted& sums = conversion.sums();

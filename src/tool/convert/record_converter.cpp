@@ -11,7 +11,7 @@
 
 namespace opdump::tool {
 
-Converted RecordConverter::convert(const FoundFile& found) {
+Converted RecordConverter::convert(const FoundFile& found, const std::string& namesake) {
   result_ = {};
   const RecordFile::Opened opened = file_.open(found.path);
   const Stray stray = judge_stray(found);
@@ -20,6 +20,9 @@ Converted RecordConverter::convert(const FoundFile& found) {
     progress_.add(file_.bytes());
   } else if (opened != RecordFile::Opened::ok) {
     result_.fail(file_.error());
+    progress_.add(file_.bytes());
+  } else if (!namesake.empty()) {
+    result_.fail(found.path + ": not written: " + namesake + " has the same name, and so would its files");
     progress_.add(file_.bytes());
   } else if (use_directory(found)) {
     ++result_.records;

@@ -52,7 +52,9 @@ class RecordConverter {
   RecordConverter(const ConvertSettings& settings, std::size_t memory_bytes, Progress& progress)
       : settings_(settings), progress_(progress), writer_(memory_bytes, progress) {}
 
-  Converted convert(const FoundFile& found);
+  /// `namesake`: the path of another file that is written under the same names, which a record must not
+  /// replace; empty: there is none.
+  Converted convert(const FoundFile& found, const std::string& namesake);
 
  private:
   bool use_directory(const FoundFile& found);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opdump/session.hpp"
+#include "src/tool/cli/progress.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -33,8 +34,13 @@ PlacedOp::PlacedOp(const RunOp& op, MadeMemory& memory) {
 }
 
 std::vector<PlacedOp> placed(const std::vector<RunOp>& ops, MadeMemory& memory) {
+  Progress progress(ops.size(), "placing operators");
   std::vector<PlacedOp> out;
-  for (const RunOp& op : ops) out.emplace_back(op, memory);
+  out.reserve(ops.size());
+  for (const RunOp& op : ops) {
+    out.emplace_back(op, memory);
+    progress.add();
+  }
   return out;
 }
 

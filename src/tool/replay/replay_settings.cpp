@@ -76,7 +76,8 @@ The summary ends with the dump's journal. What exactly was lost:
   opdump verify dump/20260131130559
 
 exit status
-  0  everything that the config asks for is in the dump
+  0  everything that the config asks for is in the dump, but for older records that "keep": "newest" removed for
+     newer ones; the summary counts them, but those on raw storage, which 'opdump verify' tells
   1  a file is refused, or something was lost; the summary says what
   2  the command line is wrong
   3  the config switches nothing on, or nothing of RUN.json

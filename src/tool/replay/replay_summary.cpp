@@ -59,6 +59,8 @@ class ReplaySummary {
       die_of_interrupt();
     }
     print_losses(counts, session.last_sink_failure());
+    if (const std::uint64_t removed = kit_.store().removed_records(); removed != 0)
+      std::printf("removed  %s for newer ones\n", count_text(removed, "older record").c_str());
     print_journal(session, counts);
     if (!outcome_.complete || counts.lost() != 0 || session.journal_failed()) return kExitFailed;
     if (counts.wanted == 0 && !dumps_on(config_, run_.device_id)) {
