@@ -40,8 +40,7 @@
 ///      0  head of an entry of kind 1, number 0, with a body of 20 bytes
 ///      4  u32  sequence number of the block written before; blocks numbered between the two are void
 ///      8  u32  offset in that block at which the stream goes on here, what follows there is void; all ones
-///      if
-///              a new stream begins here
+///              if a new stream begins here
 ///     12  u32  bytes here that still belong to the entry which began before this block, times 2, plus 1 if
 ///              it ends with a CRC; 0 if there is none, all ones if that is not known
 ///     16  u32  the CRC-32 that covers this entry, of its bytes up to here and all that it covers before

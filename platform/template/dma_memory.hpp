@@ -16,15 +16,13 @@ inline namespace OPDUMP_NAMESPACE {
 /// offer, to copy and cut down. `Engine` is the port:
 ///
 ///     struct Engine {
-///       static constexpr std::size_t kChannels = 4;        // transfers that it can have under way, 3 or
-///       more static constexpr std::uint32_t kAlignment = 32;    // of both addresses and of sizes; power of
-///       two static constexpr std::uint32_t kMaxBytes = 65504;  // of one transfer; a multiple of the
-///       alignment
+///       static constexpr std::size_t kChannels = 4;        // transfers that it can have under way: 3 or more
+///       static constexpr std::uint32_t kAlignment = 32;    // of both addresses and of sizes: a power of two
+///       static constexpr std::uint32_t kMaxBytes = 65504;  // of one transfer: a multiple of the alignment
 ///       // Starts a transfer on a free channel and returns. What `to` held is no longer in the cache.
 ///       void start(std::size_t channel, std::byte* to, Address from, std::uint32_t bytes);
-///       // 1 when the channel's transfer is over and `to` can be read by the CPU, 0 before; less: the code
-///       of
-///       // its error.
+///       // 1 when the channel's transfer is over and `to` can be read by the CPU, 0 before; less: the
+///       // code of its error.
 ///       std::int32_t poll(std::size_t channel);
 ///       // Milliseconds that only grow, wrapping at 32 bits.
 ///       std::uint32_t now_ms();

@@ -41,8 +41,7 @@ class TextLog final : public SessionLog {
   void options_ignored() override {
     constexpr std::string_view kLine =
         "config: the options in its \"opdump\" object do not count: the session was neither booted nor "
-        "configured "
-        "with them";
+        "configured with them";
     if (say_ != nullptr) say_(context_, kLine);
   }
 
@@ -114,7 +113,8 @@ class TextLog final : public SessionLog {
       case TensorFault::no_dtype:
         if (is_known(tensor.dtype) && is_known(tensor.original_dtype)) return line.add("and no dtype");
         return line.add("and a dtype that is none: ")
-            .add_decimal(static_cast<unsigned>(is_known(tensor.dtype) ? tensor.original_dtype : tensor.dtype));
+            .add_decimal(
+                static_cast<unsigned>(is_known(tensor.dtype) ? tensor.original_dtype : tensor.dtype));
       case TensorFault::uncountable:
         return add_layout(line, tensor).add(" has no size");
       case TensorFault::too_large:

@@ -55,12 +55,12 @@ constexpr ConfigKey kKeys[] = {
      "model_name",
      "none"},
     {"optype_blacklist", "tensors to leave out, by type of operator", kItem,
-     "a list of at most 100 {\"name\": TYPE, \"pos\": [\"input0\", \"output1\"]}; only with "
-     "\"dump_level\": \"op\"",
+     "a list of at most 100 {\"name\": TYPE, \"pos\": [\"input0\", \"output1\"]}; only with \"dump_level\": "
+     "\"op\"",
      "none"},
     {"opname_blacklist", "tensors to leave out, by name of operator", kItem,
-     "a list of at most 100 {\"name\": NAME, \"pos\": [\"input0\", \"output1\"]}; only with "
-     "\"dump_level\": \"op\"",
+     "a list of at most 100 {\"name\": NAME, \"pos\": [\"input0\", \"output1\"]}; only with \"dump_level\": "
+     "\"op\"",
      "none"},
     {"watcher_nodes", "operators whose outputs to dump again after each of \"layer\" has run", kItem,
      "a list of names, not empty; only with \"dump_scene\": \"watcher\", and then needed", "none"},
@@ -76,9 +76,8 @@ constexpr ConfigKey kKeys[] = {
     {"input_output", "which tensors of an operator to dump", kCommon,
      "0: inputs and outputs, 1: inputs, 2: outputs", "none: it must be there"},
     {"kernels", "the operators to dump, with \"dump_mode\": 1", kCommon,
-     "a list of full names (with a / or -op), parts of types (\"conv\"), and \"name-regex(...)\", which must "
-     "match the "
-     "whole name; an empty list means every operator",
+     "a list of full names (with a / or -op), parts of types (\"conv\"), and \"name-regex(...)\", which "
+     "must match the whole name; an empty list means every operator",
      "none: it must be there"},
     {"support_device", "the devices that dump; not looked at on CPU", kCommon, "a list of device ids",
      "none: it must be there"},
@@ -90,27 +89,23 @@ constexpr ConfigKey kKeys[] = {
      "\"tensor\", \"statistic\", \"full\"; on O2 the last two need \"file_format\": \"npy\"", "\"tensor\""},
     {"statistic_category", "the columns of statistic.csv, in this order", kCommon,
      "a list of \"max\", \"min\", \"avg\", \"l2norm\" and, on the host only, \"count\", \"negative zero "
-     "count\", "
-     "\"positive zero count\", \"nan count\", \"negative inf count\", \"positive inf count\", \"zero "
-     "count\", "
-     "\"md5\", \"hash\", \"hash:sha1\", \"hash:md5\"",
+     "count\", \"positive zero count\", \"nan count\", \"negative inf count\", \"positive inf count\", "
+     "\"zero count\", \"md5\", \"hash\", \"hash:sha1\", \"hash:md5\"",
      "[\"max\", \"min\", \"l2norm\"]"},
     {"file_format", "the format of the files, on O2", kCommon, "\"bin\", \"npy\"",
      "\"bin\"; \"npy\" everywhere but on O2"},
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable",
      "write while the operator runs; here it only lets through what goes with it, and \"when_full\" says "
-     "when files "
-     "are written",
+     "when files are written",
      kE2e, "true, false", "false"},
     {"trans_flag",
      "dump tensors in the format of the framework, and name it DefaultFormat; one whose original shape the "
      "program does not tell, or does not fit, keeps the device's format and its name",
      kE2e, "true, false", "true"},
     {"stat_calc_mode",
-     "who computes statistics; the device only where the program's device memory can, as that for OpenCL and "
-     "not that "
-     "for Ascend",
+     "who computes statistics; the device only where the program's device memory can, as that for OpenCL "
+     "and not that for Ascend",
      kE2e, "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
     {"device_stat_precision_mode", "in what the device computes statistics; \"low\" has no effect here", kE2e,
      "\"high\": float32, \"low\": the tensor's dtype", "\"high\""},
@@ -138,8 +133,7 @@ constexpr ConfigKey kKeys[] = {
      "\"5\", \"3-9\", joined with |, and one | at the end if you like", "every step"},
     {"dump_layer",
      "the operators to dump, by name; where outputs are wanted and the model tells who feeds whom, also the "
-     "Data "
-     "operators that feed them",
+     "Data operators that feed them",
      kTorchair, "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
     {"dump_data", "tensors or their statistics", kTorchair, "\"tensor\", \"stats\"", "\"tensor\""},
     {"quant_dumpable", "dump what is before quantization; has no effect: CANN does not know it", kTorchair,
@@ -158,23 +152,20 @@ constexpr ConfigKey kKeys[] = {
      "a whole number from 0 to 2147483647, in milliseconds", "up to the program"},
     {"file_format", "the format of the files", kOwn,
      "\"nano\" (records), \"protobuf\" (CANN's DumpData), \"npy\" (a NumPy file per tensor), \"bin\" (the "
-     "bytes of a "
-     "tensor; with the layout \"mindspore_lite\", and only there)",
+     "bytes of a tensor; with the layout \"mindspore_lite\", and only there)",
      "\"nano\""},
     {"digest",
-     "write a digest of each tensor, 4, 8 or 16 bytes, and not the tensor; 'opdump diff' tells runs apart by "
-     "it",
+     "write a digest of each tensor, 4, 8 or 16 bytes, and not the tensor; 'opdump diff' tells runs apart "
+     "by it",
      kOwn,
      "\"crc32c\" (4 bytes), \"xxh3\" (8 bytes), \"md5\" (16 bytes); not with statistics, history_steps, "
      "file_format, or the dump of overflows and failures",
      "none: tensors are written"},
     {"layout", "the directories of the files, and their names", kOwn,
      "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\" (arrays are "
-     "named "
-     "...float32.npy, as MindSpore does on GPU), \"mindspore_cpu_product\" (...Float32.npy, as on CPU), "
-     "\"mindspore_cpu_document\" (without the dtype, as in its document), \"mindspore_lite\" (of MindSpore "
-     "Lite's "
-     "benchmark tool)",
+     "named ...float32.npy, as MindSpore does on GPU), \"mindspore_cpu_product\" (...Float32.npy, as on "
+     "CPU), \"mindspore_cpu_document\" (without the dtype, as in its document), \"mindspore_lite\" (of "
+     "MindSpore Lite's benchmark tool)",
      "\"cann\""},
     {"statistic_numbers", "how CANN's statistics files print numbers", kOwn,
      "\"server\" (six digits), \"nano\" (digits behind the point: 16, of float32 7, of float16 3)",
@@ -187,15 +178,13 @@ constexpr ConfigKey kKeys[] = {
      "whether a program that attaches opdump to a runtime writes the card of each model beside the journal",
      kOwn, "\"on\", \"off\"; firmware with a compiled config writes none", "\"on\""},
     {"privacy",
-     "what of tensors may leave the device: a list of rules, of which the first that names a tensor decides; "
-     "what is left out is in no file",
+     "what of tensors may leave the device: a list of rules, of which the first that names a tensor "
+     "decides; what is left out is in no file",
      kOwn,
-     "objects: \"model\", \"op\", \"type\": names with * and ?; \"input\" or \"output\": "
-     "an "
-     "index or \"all\"; \"keep\": \"tensor\", \"stats\", \"digest\" (MD5), \"shape\" or \"nothing\"; "
-     "\"crop\": of each "
-     "of the first axes the first N elements, or [from, before]; \"every\": K, or \"elements\": N evenly "
-     "spread",
+     "objects: \"model\", \"op\", \"type\": names with * and ?; \"input\" or \"output\": an index or "
+     "\"all\"; \"keep\": \"tensor\", \"stats\", \"digest\" (MD5), \"shape\" or \"nothing\"; \"crop\": of "
+     "each of the first axes the first N elements, or [from, before]; \"every\": K, or \"elements\": N "
+     "evenly spread",
      "every tensor is kept whole"},
     {"privacy_unmatched", "with privacy: what happens to a model in which a rule names no tensor", kOwn,
      "\"refuse\": it is not dumped; \"tell\": log and journal say so", "\"refuse\""},
@@ -213,24 +202,19 @@ constexpr ConfigKey kKeys[] = {
      kOwn, "a whole number from 1 to 1000000", "everything is written at once"},
     {"trigger",
      "with history_steps: when else the history is written, and the steps after it; what fires and why "
-     "stands in "
-     "the journal",
+     "stands in the journal",
      kOwn,
      "a list of at most 64 objects: \"stat\": \"max\", \"min\", \"mean\", \"l2norm\", \"nan\" or \"inf\" "
-     "(counts), "
-     "\"saturated\" (the share of elements at a limit of their dtype), \"change\" (of the tensor), "
-     "\"latency_us\" (of "
-     "a step) or \"failure\"; \"op\" and \"model\": names with * and ?; \"input\" or \"output\": an index, "
-     "else "
-     "output 0; \"below\" and \"above\": numbers, else above 0 of counts; \"for\": steps in a row, of "
-     "those that dump_step wants; \"cooldown_s\": "
-     "seconds; or \"call\": what the program calls it",
+     "(counts), \"saturated\" (the share of elements at a limit of their dtype), \"change\" (of the "
+     "tensor), \"latency_us\" (of a step) or \"failure\"; \"op\" and \"model\": names with * and ?; "
+     "\"input\" or \"output\": an index, else output 0; \"below\" and \"above\": numbers, else above 0 of "
+     "counts; \"for\": steps in a row, of those that dump_step wants; \"cooldown_s\": seconds; or \"call\": "
+     "what the program calls it",
      "overflows, failures and the program's calls alone"},
     {"trigger_limits",
      "with trigger: what all firings of a day may have; a day is the clock's, or 24 hours of running", kOwn,
      "an object of \"bytes_per_day\": a whole number from 1 on, of files and lines without what the medium "
-     "adds; "
-     "\"firings_per_day\": a whole number from 1 to 4294967295",
+     "adds; \"firings_per_day\": a whole number from 1 to 4294967295",
      "no limit"},
     {"after_steps", "with history_steps: steps to write after the one in which it happens", kOwn,
      "a whole number up to 1000000", "0"},
@@ -266,8 +250,7 @@ constexpr ConfigKey kKeys[] = {
      "\"all\", \"new\": only the cells that the dumped tokens of the step have filled", "\"all\""},
     {"max_bytes_per_token",
      "most bytes of tensors for each dumped token of a step; operators that come when they are used up are "
-     "lost, "
-     "and counted",
+     "lost, and counted",
      kTokens, "a whole number from 1 to 9223372036854775807", "no limit"},
 };
 

@@ -151,10 +151,9 @@ std::string about_section(const ReportFacts& facts, const PageHead& head) {
   text += "<p>Made by opdump " OPDUMP_VERSION ": <code>" + html(head.command) +
           "</code></p>\n<p>Numbers are those of <code>opdump show</code> and <code>opdump compare</code>. "
           "Error is the relative Euclidean distance of the output that is farthest from golden; of "
-          "statistics, the "
-          "largest difference by golden's range. Isolated error is the same distance from what <code>opdump "
-          "diverge</code> makes of the operator's own inputs. Times are UTC. The page loads nothing from "
-          "anywhere.</p>\n";
+          "statistics, the largest difference by golden's range. Isolated error is the same distance from "
+          "what <code>opdump diverge</code> makes of the operator's own inputs. Times are UTC. The page "
+          "loads nothing from anywhere.</p>\n";
   return text + "</section>\n";
 }
 

@@ -100,9 +100,8 @@ class RecorderSet {
 ///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
 ///                                     as BYTES bytes of it; PATH is what a file of the record would have
 ///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests
-///     that
-///                                     has this journal's name but for its end (digest_table.hpp). The
-///                                     journal of such a dump begins as version 4
+///                                     that has this journal's name but for its end (digest_table.hpp).
+///                                     The journal of such a dump begins as version 4
 ///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
 ///                                     when it has no suffix
 ///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
@@ -134,17 +133,15 @@ class RecorderSet {
 ///                                     head of version 6. The same step may be told again; `opdump extract`
 ///                                     tells it to all journals of its boot
 ///     history,H,M                     the records lie in a history of H steps, which writes them when a
-///     trigger
-///                                     fires, with the M steps behind it: no line names a record, and records
-///                                     that are counted as written may have been let go. Behind a head of
-///                                     version 7, as the next three
+///                                     trigger fires, with the M steps behind it: no line names a record,
+///                                     and records that are counted as written may have been let go. Behind
+///                                     a head of version 7, as the next three
 ///     fired,I,CAUSE,STEP,VALUE,LIMIT,ID,MODEL/TYPE.NAME
 ///                                     trigger number I of the config has fired in step STEP, and the history
-///                                     was written. CAUSE is a word of `kTriggerWords`, LIMIT begins with <
-///                                     or
-///                                     >; of a digest VALUE is hexadecimal. What the cause has not, and what
-///                                     the config's privacy keeps back, is empty; of a call of the program
-///                                     its name stands in the last place
+///                                     was written. CAUSE is a word of `kTriggerWords`, LIMIT begins with
+///                                     < or >; of a digest VALUE is hexadecimal. What the cause has not, and
+///                                     what the config's privacy keeps back, is empty; of a call of the
+///                                     program its name stands in the last place
 ///     trigger,I,CAUSE,FIRED,COOLDOWN,FIRINGS,BYTES,CROWDED,CUT,UNREAD,LOOKS
 ///                                     how often it has fired so far, was held back by its cooldown, by the
 ///                                     firings or bytes of the day, or as the drainer was behind; how many
