@@ -92,7 +92,7 @@ typedef enum acldumpType {
  * config. 100002 when initialised already; 100000 after aclFinalize, with another file content than the first time;
  * 100003, 100006, 100009 or 200000 for a config that is refused, and nothing is initialised.
  */
-aclError aclInit(const char *configPath);
+aclError aclInit(const char* configPath);
 
 /** Ends what aclInit and aclmdlInitDump began. 100037 for the second call in a row, 500000 when the dump failed. */
 aclError aclFinalize(void);
@@ -104,7 +104,7 @@ aclError aclmdlInitDump(void);
  * Makes a config file count for models loaded from now on; the last one wins, and an empty file sets nothing. 100001
  * before aclInit, 100045 before aclmdlInitDump, 100000 for NULL, else as aclInit.
  */
-aclError aclmdlSetDump(const char *dumpCfgPath);
+aclError aclmdlSetDump(const char* dumpCfgPath);
 
 /** Writes out everything and switches dumping off. 100001, 100045 as above; 500000 when it failed: call it again. */
 aclError aclmdlFinalizeDump(void);
@@ -115,7 +115,7 @@ aclError aclmdlFinalizeDump(void);
  * call this library. A journal's lines come one by one, and its last chunk, without data, when dumping ends. 500001 for
  * NULL or a flag other than 0. A second callback is ignored, with 0.
  */
-aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk *, int32_t), int32_t flag);
+aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
 
 /**
  * Files that begin from now on go to the disk again. The callback may be called until those it has are whole: journals
@@ -128,7 +128,7 @@ void acldumpUnregCallback(void);
  * "<path>/extra-info/data-dump/", for data and overflow the active dump's with its time stamp. NULL when there is none.
  * The text stays until the same thread's next call of this function.
  */
-const char *acldumpGetPath(acldumpType dumpType);
+const char* acldumpGetPath(acldumpType dumpType);
 
 #ifdef __cplusplus
 }

@@ -51,7 +51,8 @@ typedef struct opdump_chunk_counts {
   uint32_t unwanted; /**< files that the config does not want */
   uint32_t late;     /**< chunks that came after the last one of their file */
   uint32_t repeated; /**< chunks whose bytes had come already; they do no harm */
-  uint32_t torn; /**< chunks that are not as long as they say, or whose file is not as long as its head says */
+  uint32_t
+      torn; /**< chunks that are not as long as they say, or whose file is not as long as its head says */
   uint32_t out_of_order; /**< chunks that do not follow what came before */
 } opdump_chunk_counts;
 

@@ -7,12 +7,12 @@
 /// other code.
 
 // What one calls.
-#include "opdump/recorder.hpp"       // captures operators as they run
-#include "opdump/ring.hpp"           // takes records from a recorder to the drainer
-#include "opdump/session.hpp"        // a dump: its parts, configs, models, recorders, draining, memory
+#include "opdump/recorder.hpp"  // captures operators as they run
+#include "opdump/ring.hpp"      // takes records from a recorder to the drainer
+#include "opdump/session.hpp"   // a dump: its parts, configs, models, recorders, draining, memory
 
 // The words.
-#include "opdump/types/account.hpp"       // what a journal tells: what was never captured, what a dump comes from
+#include "opdump/types/account.hpp"  // what a journal tells: what was never captured, what a dump comes from
 #include "opdump/types/clock_step.hpp"    // a clock that came to know the calendar
 #include "opdump/types/config.hpp"        // what a config asks for
 #include "opdump/types/counts.hpp"        // what was captured, and what was lost to which cause

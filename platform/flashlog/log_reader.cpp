@@ -86,8 +86,12 @@ struct Account final : RunVisitor {
 
 struct Delivery final : RunVisitor {
   Delivery(const LogReader::Object& object, bool (*use_piece)(void*, Bytes), void* use_to)
-      : number(object.number), lines(object.state == ObjectState::lines), at(object.walk.at),
-        left(object.bytes), use(use_piece), to(use_to) {}
+      : number(object.number),
+        lines(object.state == ObjectState::lines),
+        at(object.walk.at),
+        left(object.bytes),
+        use(use_piece),
+        to(use_to) {}
 
   std::uint32_t number;
   bool lines;
@@ -236,7 +240,8 @@ void LogReader::follow(Object& object) const {
   Account account(object.number);
   account.before.begun = true;
   Walk walk = object.walk;
-  while (!account.before.ended && runs_.visit(walk, account) && walk.first_segment == object.walk.first_segment) {
+  while (!account.before.ended && runs_.visit(walk, account) &&
+         walk.first_segment == object.walk.first_segment) {
     account.before = account.now;
     walk.at = walk.run_end;
   }

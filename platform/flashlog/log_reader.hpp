@@ -67,7 +67,8 @@ class LogReader {
   /// other bytes than before: what was given is void then.
   template <class Use>
   [[nodiscard]] Status read(const Object& object, MutableBytes memory, Use use) const {
-    return read_pieces(object, memory, {[](void* to, Bytes bytes) { return (*static_cast<Use*>(to))(bytes); }, &use});
+    return read_pieces(object, memory,
+                       {[](void* to, Bytes bytes) { return (*static_cast<Use*>(to))(bytes); }, &use});
   }
 
   /// The entries, for who looks at more than objects.

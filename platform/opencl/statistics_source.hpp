@@ -1,6 +1,6 @@
 #pragma once
-#include "opdump/knobs.hpp"
 #include <cstdint>
+#include "opdump/knobs.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -39,10 +39,8 @@ class BasicFileDump {
 
   explicit BasicFileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
       : memory_(memory),
-        kit_(memory, {.scratch = scratch_,
-                      .watch_memory = watch_,
-                      .device_id = device_id,
-                      .when_full = when_full}),
+        kit_(memory,
+             {.scratch = scratch_, .watch_memory = watch_, .device_id = device_id, .when_full = when_full}),
         recorder_(*kit_.session().add_recorder(ring_, heads_).value()) {
     kit_.log_to(say_to_stderr, nullptr);
     kit_.keep_days();
@@ -114,9 +112,7 @@ class BasicFileDump {
     return fail(status, reason);
   }
 
-  bool active() const {
-    return kit_.active();
-  }
+  bool active() const { return kit_.active(); }
 
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     if (plan.model != nullptr) return fail(Status::model_already_loaded);
@@ -150,9 +146,7 @@ class BasicFileDump {
     return status == Status::ok ? status : fail(status);
   }
 
-  Recorder& recorder() {
-    return recorder_;
-  }
+  Recorder& recorder() { return recorder_; }
 
   [[nodiscard]] Status stop() {
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
@@ -176,33 +170,19 @@ class BasicFileDump {
     return cause_of_loss(kit_.session(), counts);
   }
 
-  void trigger_history() {
-    kit_.history().trigger();
-  }
+  void trigger_history() { kit_.history().trigger(); }
 
   Status fire(std::string_view name) { return kit_.triggers().fire(name); }
   FiringCounts firings() const { return kit_.triggers().counts(); }
 
-  const std::string& error() const {
-    return error_;
-  }
+  const std::string& error() const { return error_; }
 
-  std::uint32_t overflows() const {
-    return kit_.session().overflows();
-  }
-  FirstBadOp first_bad_op() const {
-    return kit_.session().first_bad_op();
-  }
-  std::uint32_t overwrites() const {
-    return kit_.session().overwrites();
-  }
-  Overwrite first_overwrite() const {
-    return kit_.session().first_overwrite();
-  }
+  std::uint32_t overflows() const { return kit_.session().overflows(); }
+  FirstBadOp first_bad_op() const { return kit_.session().first_bad_op(); }
+  std::uint32_t overwrites() const { return kit_.session().overwrites(); }
+  Overwrite first_overwrite() const { return kit_.session().first_overwrite(); }
 
-  DumpCounts counts() const {
-    return kit_.session().counts();
-  }
+  DumpCounts counts() const { return kit_.session().counts(); }
 
  private:
   /// Enough to watch about ten operators.
@@ -244,7 +224,8 @@ class BasicFileDump {
   Status watch_for_crash() {
     const DumpConfig& config = kit_.config();
     const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0;
-    if (!build::kFaults || !active() || on_crash_ == OnCrash::ignore || (on_crash_ == OnCrash::as_asked && !asked))
+    if (!build::kFaults || !active() || on_crash_ == OnCrash::ignore ||
+        (on_crash_ == OnCrash::as_asked && !asked))
       return Status::ok;
     if (kit_.is_raw()) {
       kit_.say("what runs when the process dies is not dumped: the dump goes to raw storage");

@@ -27,18 +27,12 @@ class CrashSink final : public Sink {
     return now().append(object, parts);
   }
   Status commit(ObjectId object, ObjectId with = kNoObject) override { return now().commit(object, with); }
-  void abort(ObjectId object) override {
-    now().abort(object);
-  }
+  void abort(ObjectId object) override { now().abort(object); }
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     return now().append_lines(name, parts);
   }
-  Status claim_journal(const ObjectName& name) override {
-    return now().claim_journal(name);
-  }
-  Status sync() override {
-    return now().sync();
-  }
+  Status claim_journal(const ObjectName& name) override { return now().claim_journal(name); }
+  Status sync() override { return now().sync(); }
 
   /// From the thread that crashed.
   void crash() {
@@ -52,13 +46,9 @@ class CrashSink final : public Sink {
   }
 
   /// The sink that this one forwards to before a crash.
-  Sink& before_crash() {
-    return sink_;
-  }
+  Sink& before_crash() { return sink_; }
 
-  static long thread_id() {
-    return syscall(SYS_gettid);
-  }
+  static long thread_id() { return syscall(SYS_gettid); }
 
  private:
   Sink& now() {

@@ -46,7 +46,7 @@ struct KitOptions {
   std::uint32_t device_id = 0;
   WhenFull when_full = WhenFull::block;  ///< if the config does not say
   std::uint32_t drain_delay_us = DrainOptions{}.delay_us;
-  std::optional<std::uint64_t> room_bytes{};  ///< for forecasts; absent: the free room of the file system
+  std::optional<std::uint64_t> room_bytes{};     ///< for forecasts; absent: the free room of the file system
   ClockWatch::Times (*now)() = ClockWatch::now;  ///< for `watch_clock`
 };
 
@@ -281,7 +281,9 @@ class DumpKit {
   }
 
  private:
-  static constexpr bool kPlacesDumps = requires(Store& store, const DumpConfig& config) { store.open(config); };
+  static constexpr bool kPlacesDumps = requires(Store & store, const DumpConfig& config) {
+    store.open(config);
+  };
 
   struct CountedModel {
     const ModelPlan* plan;
@@ -486,11 +488,11 @@ class DumpKit {
   std::shared_ptr<Sealer> sealer_;                   ///< null: nothing was to be sealed yet
   std::unique_ptr<std::byte[]> seal_memory_;         ///< likewise
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept
-  DumpConfig config_;                        ///< the config in force
-  std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
-  std::vector<const ModelPlan*> models_;     ///< loaded models, if there are extras
-  std::vector<CountedModel> op_counts_;      ///< of each loaded model that has captured operators
-  std::vector<GrowingModel> growing_;        ///< of load_growing_model
+  DumpConfig config_;                                ///< the config in force
+  std::unique_ptr<MindSporeExtras> extras_;          ///< null: none are asked for
+  std::vector<const ModelPlan*> models_;             ///< loaded models, if there are extras
+  std::vector<CountedModel> op_counts_;              ///< of each loaded model that has captured operators
+  std::vector<GrowingModel> growing_;                ///< of load_growing_model
   std::unique_ptr<std::uint64_t[]> own_ring_;
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;

@@ -25,8 +25,7 @@ const char* refused_option(const DumpOptions& options) {
 }
 
 flashlog::Policy policy_of(const DumpOptions& options) {
-  return options.keep == Keep::newest ? flashlog::Policy::overwrite_oldest
-                                      : flashlog::Policy::stop_when_full;
+  return options.keep == Keep::newest ? flashlog::Policy::overwrite_oldest : flashlog::Policy::stop_when_full;
 }
 
 }  // namespace
@@ -106,15 +105,21 @@ Status DumpStore::follow(const DumpOptions& options, JournalDetail journal) {
   return raw_->log().follow(of_log, journal);
 }
 
-std::uint64_t DumpStore::room() const { return raw_ == nullptr ? 0 : raw_->room(); }
+std::uint64_t DumpStore::room() const {
+  return raw_ == nullptr ? 0 : raw_->room();
+}
 
-std::string DumpStore::report() const { return raw_ == nullptr ? std::string() : raw_->report(); }
+std::string DumpStore::report() const {
+  return raw_ == nullptr ? std::string() : raw_->report();
+}
 
 const std::string& DumpStore::error() const {
   return raw_ == nullptr || !error_.empty() ? error_ : raw_->error();
 }
 
-int DumpStore::last_errno() const { return raw_ == nullptr ? tree_.last_errno() : raw_->last_errno(); }
+int DumpStore::last_errno() const {
+  return raw_ == nullptr ? tree_.last_errno() : raw_->last_errno();
+}
 
 Result<ObjectId> DumpStore::begin(const ObjectName& name) {
   Sink* const sink = now();

@@ -47,7 +47,8 @@ class RunWriter {
     static constexpr const char* kLevels[] = {"both", "op", "kernel"};
     add_text(std::string(before) + "{\"name\": ", op.name);
     add_text(", \"type\": ", op.type);
-    text_ += ", \"task_id\": " + std::to_string(op.task_id) + ", \"stream_id\": " + std::to_string(op.stream_id);
+    text_ +=
+        ", \"task_id\": " + std::to_string(op.task_id) + ", \"stream_id\": " + std::to_string(op.stream_id);
     if (op.level != OpLevel::both)
       text_.append(", \"level\": \"").append(kLevels[static_cast<std::size_t>(op.level)]).append("\"");
     if (op.marked) text_ += ", \"marked\": true";

@@ -340,7 +340,8 @@ int TreeSink::publish(Object& object) {
 int TreeSink::publish_both(Object& first, Object& second) {
   const int directory = first.directory->fd.get();
   char note[32];
-  std::snprintf(note, sizeof note, "%llu%s", static_cast<unsigned long long>(fnv1a(first.temporary)), kPairSuffix.data());
+  std::snprintf(note, sizeof note, "%llu%s", static_cast<unsigned long long>(fnv1a(first.temporary)),
+                kPairSuffix.data());
   char memory[2][sizeof first.temporary];
   const Bytes end = as_bytes(std::string_view("", 1));
   const Bytes names[] = {as_bytes(name_of_file(first, memory[0])), end,

@@ -93,7 +93,8 @@ class TreeSink final : public Sink {
   /// See ConfigurableSink: applies `options` over those of the last `configure`. `not_supported` for
   /// `history_steps` and `seal`, and with OPDUMP_SMALL_CODE for Keep::newest.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
-    if (options.history_steps != 0 || !seal_key(options).empty() || (build::kLean && options.keep == Keep::newest))
+    if (options.history_steps != 0 || !seal_key(options).empty() ||
+        (build::kLean && options.keep == Keep::newest))
       return Status::not_supported;
     TreeOptions now = tree_options(options, given_);
     now.has_journal = journal != JournalDetail::none;
@@ -134,9 +135,7 @@ class TreeSink final : public Sink {
   [[nodiscard]] Status sync() override;
 
   /// The errno behind the last error, for messages; 0 if the system was not its cause.
-  int last_errno() const {
-    return last_errno_;
-  }
+  int last_errno() const { return last_errno_; }
 
  private:
   Status commit_pair(ObjectId first, ObjectId second);

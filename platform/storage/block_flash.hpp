@@ -102,9 +102,8 @@ class BlockFlash : public StorageNode<System> {
   Status look_at_device(const struct ::stat& status, Access access) {
     this->facts_.kind = "block device";
     if (major(status.st_rdev) == MTD_BLOCK_MAJOR)
-      return this->refuse(Status::not_supported,
-                          "knows of no bad blocks and hides erases; name /dev/mtd" +
-                              std::to_string(minor(status.st_rdev)) + " instead");
+      return this->refuse(Status::not_supported, "knows of no bad blocks and hides erases; name /dev/mtd" +
+                                                     std::to_string(minor(status.st_rdev)) + " instead");
     std::uint64_t bytes = 0;
     int sector = 0;
     int read_only = 0;
@@ -115,8 +114,8 @@ class BlockFlash : public StorageNode<System> {
       return this->refuse_errno("does not tell its size");
     this->facts_.bytes = bytes;
     if (sector > static_cast<int>(kSectorBytes))
-      return this->refuse(Status::not_supported, "has sectors of " + std::to_string(sector) +
-                                                     " bytes, and a log takes up to 4096");
+      return this->refuse(Status::not_supported,
+                          "has sectors of " + std::to_string(sector) + " bytes, and a log takes up to 4096");
     if (access == Access::write && read_only != 0)
       return this->refuse(Status::permission_denied, "the system has this device read-only");
     return Status::ok;

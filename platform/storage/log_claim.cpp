@@ -37,9 +37,15 @@ constexpr Signature kSignatures[] = {
     {0, "\x27\x05\x19\x56", "a boot image of U-Boot"},
     {0, "\xd0\x0d\xfe\xed", "a device tree or FIT image"},
     {0, "ANDROID!", "an Android boot image"},
-    {0, "\x7f" "ELF", "an ELF program"},
+    {0,
+     "\x7f"
+     "ELF",
+     "an ELF program"},
     {0, "\x1f\x8b\x08", "gzip data"},
-    {0, "\xfd" "7zXZ", "xz data"},
+    {0,
+     "\xfd"
+     "7zXZ",
+     "xz data"},
     {512, "EFI PART", "a partition table (GPT)"},
     {1024, "\x10\x20\xf5\xf2", "an F2FS file system"},
     {1080, "\x53\xef", "an ext2, ext3 or ext4 file system"},
@@ -61,7 +67,9 @@ const Signature* signature_of(Bytes beginning, std::size_t least_bytes) {
   return nullptr;
 }
 
-bool is_erased_value(std::byte byte) { return byte == std::byte{0} || byte == std::byte{0xff}; }
+bool is_erased_value(std::byte byte) {
+  return byte == std::byte{0} || byte == std::byte{0xff};
+}
 
 }  // namespace
 
@@ -125,8 +133,7 @@ Status LogClaim::inspect(const flashlog::Device& device) {
     uses_[0] = Use::ours;
   }
   const auto foreign = std::find(uses_.begin(), uses_.end(), Use::foreign);
-  return foreign == uses_.end() ? Status::ok
-                                : refuse(static_cast<std::uint32_t>(foreign - uses_.begin()));
+  return foreign == uses_.end() ? Status::ok : refuse(static_cast<std::uint32_t>(foreign - uses_.begin()));
 }
 
 Status LogClaim::may_erase(std::uint32_t block) {

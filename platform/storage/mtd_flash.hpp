@@ -44,9 +44,10 @@ class MtdFlash : public StorageNode<System> {
     if (ioctl(MEMGETINFO, &info) != 0) return this->refuse_errno("is no MTD device");
     this->facts_.kind = kind_of(info.type);
     if (info.type == MTD_MLCNANDFLASH && (info.flags & MTD_SLC_ON_MLC_EMULATION) == 0)
-      return this->refuse(Status::not_supported,
-                          "is NAND with several bits per cell, whose pages are programmed in pairs: a loss "
-                          "of power would take records that were safe; use a UBI volume or another partition");
+      return this->refuse(
+          Status::not_supported,
+          "is NAND with several bits per cell, whose pages are programmed in pairs: a loss "
+          "of power would take records that were safe; use a UBI volume or another partition");
     if (*this->facts_.kind == '\0')
       return this->refuse(Status::not_supported,
                           "is MTD of type " + std::to_string(info.type) + ", which no log can use");
@@ -111,7 +112,8 @@ class MtdFlash : public StorageNode<System> {
       const int bad = ioctl(MEMGETBADBLOCK, &at);
       if (bad < 0 && (errno == EOPNOTSUPP || errno == ENOTTY)) return Status::ok;  // NOR has none
       if (bad < 0)
-        return this->refuse_errno("does not tell whether the block at byte " + std::to_string(at) + " is bad");
+        return this->refuse_errno("does not tell whether the block at byte " + std::to_string(at) +
+                                  " is bad");
       bad_[block] = bad != 0;
       this->facts_.bad_blocks += bad != 0 ? 1 : 0;
     }

@@ -47,8 +47,9 @@ class UbiFlash : public StorageNode<System> {
                           "is a " + type + " UBI volume; a log needs one made with 'ubimkvol -t dynamic'");
     std::uint32_t torn_update = 0;
     if (number_in(facts + "upd_marker", torn_update) && torn_update != 0)
-      return this->refuse(Status::not_supported,
-                          "an update of this UBI volume was cut off; 'ubiupdatevol -t " + path + "' empties it");
+      return this->refuse(
+          Status::not_supported,
+          "an update of this UBI volume was cut off; 'ubiupdatevol -t " + path + "' empties it");
     this->facts_.kind = "UBI volume";
     this->facts_.bytes = std::uint64_t{blocks} * block_bytes;
     status = this->take_geometry({.block_bytes = block_bytes,

@@ -72,9 +72,7 @@ class RoutedSink final : public Sink {
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;
   [[nodiscard]] Status sync() override;
 
-  ChunkWriter& writer() {
-    return writer_;
-  }
+  ChunkWriter& writer() { return writer_; }
 
   /// After the last line of all journals: what comes under their names later begins anew. While nothing is
   /// drained.

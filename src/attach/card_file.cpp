@@ -7,7 +7,6 @@
 #include <memory>
 #include <string_view>
 
-
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 namespace {

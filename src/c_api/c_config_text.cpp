@@ -29,7 +29,8 @@ Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_
   context.seal = seal_reader();
   context.triggers = triggers;
   context.read_seal_key = posix::read_seal_key_file;
-  if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH")) context.diagnostic_path = path;
+  if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH"))
+    context.diagnostic_path = path;
   const Status status =
       parse_config(text, arena, posix::check_dump_path, made->config, error, nullptr, context);
   if (status == Status::ok) config = made;

@@ -42,8 +42,8 @@ opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* si
   opdump_crash_dump* const made = ::new (place) opdump_crash_dump{{*session}, {}};
   HistorySink* history = nullptr;
   if_here(sink->history, [&](auto* its) { history = its; });
-  const Status status =
-      made->dump.install(made->session, *static_cast<posix::CrashSink*>(sink->crash_sink), *recorder, history);
+  const Status status = made->dump.install(made->session, *static_cast<posix::CrashSink*>(sink->crash_sink),
+                                           *recorder, history);
   if (status == Status::ok) *dump = made;
   return c_api::to_c(status);
 }

@@ -31,8 +31,8 @@ struct CountedRoom {
 template <class Room>
 OPDUMP_APART_IF_LEAN bool take_op(const opdump_op& from, Room& room, OpDesc* to) {
   OpDesc op;
-  if (!take_text(from.name, op.name) || !take_text(from.type, op.type) ||
-      from.level > OPDUMP_LEVEL_KERNEL || (from.original_name_count != 0 && from.original_names == nullptr))
+  if (!take_text(from.name, op.name) || !take_text(from.type, op.type) || from.level > OPDUMP_LEVEL_KERNEL ||
+      (from.original_name_count != 0 && from.original_names == nullptr))
     return false;
   std::string_view* const names = room.template take<std::string_view>(from.original_name_count);
   for (std::uint32_t i = 0; i < from.original_name_count; ++i) {

@@ -149,7 +149,7 @@ struct opdump_recorder {
   opdump::c_api::PortSession& session;
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
-  bool gone = false;  ///< taken back; `recorder` may be another handle's
+  bool gone = false;                      ///< taken back; `recorder` may be another handle's
   /// The caller's; null: none.
   [[no_unique_address]] opdump::Maybe<opdump::build::kFaults, const opdump_running_op*> running{};
   [[no_unique_address]] opdump::Maybe<opdump::build::kFaults, opdump::OpMemory> memory{};  ///< of that

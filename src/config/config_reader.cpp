@@ -85,7 +85,8 @@ void note_repeated_keys(const JsonNode& node, const KeyPath& path, Refusal& refu
   const bool is_object = node.type() == JsonType::object;
   std::vector<const JsonNode*> members;
   std::size_t index = 0;
-  for (const JsonNode* child = node.first(); child != nullptr && refusal.takes_notes(); child = child->next()) {
+  for (const JsonNode* child = node.first(); child != nullptr && refusal.takes_notes();
+       child = child->next()) {
     if (is_object) members.push_back(child);
     note_repeated_keys(*child, is_object ? path.key(child->key()) : path.element(index++), refusal);
   }

@@ -151,7 +151,8 @@ bool OptionsJson::read_optional(DumpConfig& config) {
     const JsonNode* const node = node_.member(optional.key);
     if (node == nullptr) continue;
     const OptionReader* const reader = build::kLean ? nullptr : context_.*optional.reader;
-    if (reader == nullptr) return refuse(ConfigFault::conflict, *node, kOpdump.key(optional.key), optional.why);
+    if (reader == nullptr)
+      return refuse(ConfigFault::conflict, *node, kOpdump.key(optional.key), optional.why);
     if (reader != last && !reader->read(node_, context_, memory_, refusal_, config)) return false;
     last = reader;
   }

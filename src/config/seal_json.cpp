@@ -22,8 +22,7 @@ bool SealJson::read(DumpConfig& config) {
                     "no public key of X25519, and no file is read here: give 64 hexadecimal digits, or 44 "
                     "letters of base64");
     std::string reason;
-    if (!read_key_(node.text(), key, reason))
-      return refuse(ConfigFault::invalid_value, node, path, reason);
+    if (!read_key_(node.text(), key, reason)) return refuse(ConfigFault::invalid_value, node, path, reason);
   }
   if (const std::string_view why = seal_conflict(config); !why.empty())
     return refuse(ConfigFault::conflict, node, path, why);

@@ -14,7 +14,8 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kMostBytes = 64;
 
 /// Decodes digits of `bits` bits each, blanks and padding left out. The number of bytes; 0: it is none.
-std::size_t decode(std::string_view text, std::string_view digits, unsigned bits, std::byte (&to)[kMostBytes]) {
+std::size_t decode(std::string_view text, std::string_view digits, unsigned bits,
+                   std::byte (&to)[kMostBytes]) {
   std::size_t bytes = 0;
   unsigned value = 0;
   unsigned held = 0;

@@ -168,8 +168,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 const OptionReader* tokens_reader() {
-  static constexpr OptionReader kReader = {[](const config::JsonNode& options, const ConfigContext&, Arena& memory,
-                                              config::Refusal& refusal, DumpConfig& config) {
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, const ConfigContext&,
+                                              Arena& memory, config::Refusal& refusal, DumpConfig& config) {
     return config::TokensJson(memory, refusal)
         .read(*options.member("tokens"), config::kOpdump.key("tokens"), config);
   }};

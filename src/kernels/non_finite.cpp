@@ -22,7 +22,8 @@ OPDUMP_WORDS(Words64, 64);
 /// The data may lie at any address. A pointer to a vector type that is aligned to 1 will not do: GCC 12 loses the
 /// alignment in templates, unoptimised.
 template <class Vector>
-[[gnu::always_inline]] inline void gather(Vector& sums, const std::byte* data, const Vector& mask, const Vector& add) {
+[[gnu::always_inline]] inline void gather(Vector& sums, const std::byte* data, const Vector& mask,
+                                          const Vector& add) {
   Vector words;
   std::memcpy(&words, data, sizeof words);
   sums |= (words & mask) + add;

@@ -193,9 +193,11 @@ class DataDump {
     if (config.form.file_format != FileFormat::nano) return "opdump.file_format: only \"nano\" is there";
     if (digest_bytes(config.form) != 0)
       return "opdump.digest: the executor asks for tensors or statistics only";
-    if (!seal_key(config.options).empty()) return "opdump.seal: dumps that the executor asks for are not sealed";
+    if (!seal_key(config.options).empty())
+      return "opdump.seal: dumps that the executor asks for are not sealed";
     if (config.form.layout != Layout::cann) return "opdump.layout: only \"cann\" is there";
-    if (!privacy_rules(config).empty()) return "opdump.privacy: the executor does not tell operators by their names";
+    if (!privacy_rules(config).empty())
+      return "opdump.privacy: the executor does not tell operators by their names";
     if (config.options.when_full == WhenFull::degrade)
       return "opdump.when_full: \"degrade\" is not there; \"dump_data\": \"stats\" has statistics";
     return {};

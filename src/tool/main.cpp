@@ -62,13 +62,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"show", run_show},         {"convert", run_convert}, {"compare", run_compare},
-    {"check", run_check},       {"compile", run_compile}, {"describe", run_describe},
-    {"diff", run_diff},         {"diverge", run_diverge}, {"doctor", run_doctor},
-    {"edges", run_edges},       {"explain", run_explain}, {"extract", run_extract},
+    {"show", run_show},         {"convert", run_convert},   {"compare", run_compare},
+    {"check", run_check},       {"compile", run_compile},   {"describe", run_describe},
+    {"diff", run_diff},         {"diverge", run_diverge},   {"doctor", run_doctor},
+    {"edges", run_edges},       {"explain", run_explain},   {"extract", run_extract},
     {"key", run_key},           {"new-port", run_new_port}, {"open", run_open},
-    {"overflow", run_overflow}, {"receive", run_receive}, {"replay", run_replay},
-    {"report", run_report},     {"send", run_send},       {"timeline", run_timeline},
+    {"overflow", run_overflow}, {"receive", run_receive},   {"replay", run_replay},
+    {"report", run_report},     {"send", run_send},         {"timeline", run_timeline},
     {"verify", run_verify},
 };
 

@@ -11,8 +11,8 @@
 
 LTTNG_UST_TRACEPOINT_EVENT(opdump_bench, tensor,
                            LTTNG_UST_TP_ARGS(const unsigned char*, data, unsigned int, bytes),
-                           LTTNG_UST_TP_FIELDS(lttng_ust_field_sequence(unsigned char, data, data, unsigned int,
-                                                                        bytes)))
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_sequence(unsigned char, data, data,
+                                                                        unsigned int, bytes)))
 
 #endif
 

@@ -1,17 +1,17 @@
 /* Firmware in C that links the whole of a session: what it takes to boot, step, drain and end. */
 #include <opdump/opdump.h>
 
-static uint64_t unix_us(void *context) {
+static uint64_t unix_us(void* context) {
   (void)context;
   return 1;
 }
 
-static uint32_t monotonic_ms(void *context) {
+static uint32_t monotonic_ms(void* context) {
   (void)context;
   return 1;
 }
 
-static opdump_status take(void *context, const opdump_piece *piece) {
+static opdump_status take(void* context, const opdump_piece* piece) {
   (void)context;
   return piece->path_bytes != 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
 }
@@ -26,10 +26,10 @@ int run_c_api(void) {
   const opdump_model_desc desc = {sizeof desc, "net", 0, 1, 1, ops};
   opdump_session_options options = {0};
   opdump_recorder_options ring = {0};
-  opdump_sink *sink;
-  opdump_session *session;
-  opdump_recorder *recorder;
-  opdump_model *model;
+  opdump_sink* sink;
+  opdump_session* session;
+  opdump_recorder* recorder;
+  opdump_model* model;
   options.struct_bytes = sizeof options;
   options.clock = &clock;
   ring.struct_bytes = sizeof ring;

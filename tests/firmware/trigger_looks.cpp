@@ -42,7 +42,8 @@ alignas(4) std::byte data[4096];
 /// emulator translates.
 double capture_cost(BasicRecorder<HostMemory>& recorder, std::size_t op, std::size_t bytes) {
   const Dim dims[] = {bytes / 4};
-  const TensorView view = {.address = address_of(data), .bytes = bytes, .dtype = DType::float32, .shape = dims};
+  const TensorView view = {
+      .address = address_of(data), .bytes = bytes, .dtype = DType::float32, .shape = dims};
   std::uint32_t taken = 0;
   for (int i = 0; i < 2; ++i) {
     asm("" : "+r"(op));  // as if the compiler knew nothing of it
@@ -89,7 +90,8 @@ int main() {
       recorder.begin_step(plan) != Status::ok)
     return 2;
   print("capture of 64 B beside a trigger", capture_cost(recorder, 0, 64));
-  const char* const at_64[] = {"look at a maximum of 64 B", "look at a mean of 64 B", "look at a change of 64 B"};
+  const char* const at_64[] = {"look at a maximum of 64 B", "look at a mean of 64 B",
+                               "look at a change of 64 B"};
   const char* const per_byte[] = {"look at a maximum per byte", "look at a mean per byte",
                                   "look at a change per byte"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -99,5 +101,6 @@ int main() {
     print(per_byte[i], (large - small) / (3136 - 64));
   }
   const FiringCounts counts = trigger_sink.counts();
-  return counts.looks == 12 && counts.unread == 0 && counts.fired == 0 && session.counts().lost() == 0 ? 0 : 1;
+  return counts.looks == 12 && counts.unread == 0 && counts.fired == 0 && session.counts().lost() == 0 ? 0
+                                                                                                       : 1;
 }

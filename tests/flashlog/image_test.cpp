@@ -143,8 +143,12 @@ TEST_CASE("flash log: images of all versions are read") {
 
 TEST_CASE("flash log: a log of an older version is continued") {
   std::string image;
-  SUBCASE("1") { image = golden("v1.img"); }
-  SUBCASE("2") { image = golden("v2.img"); }
+  SUBCASE("1") {
+    image = golden("v1.img");
+  }
+  SUBCASE("2") {
+    image = golden("v2.img");
+  }
   SUBCASE("3, before headers gave anything up") {
     image = golden("v3_nothing_given_up.img");
   }

@@ -83,7 +83,10 @@ TEST_CASE("flash log: power is cut everywhere") {
 }
 
 TEST_CASE("flash log: power is cut everywhere, and again during recovery") {
-  const std::uint32_t stride = length() == Length::full ? 1 : length() == Length::lengthy ? 11 : OPDUMP_TEST_SHARE > 10 ? 1201 : 301;
+  const std::uint32_t stride = length() == Length::full      ? 1
+                               : length() == Length::lengthy ? 11
+                               : OPDUMP_TEST_SHARE > 10      ? 1201
+                                                             : 301;
   const std::uint32_t strides[] = {stride, stride};
   for (const FlashSetup& setup : kCutSetups) {
     CAPTURE(setup.geometry.program_bytes);

@@ -58,7 +58,8 @@ TEST_CASE("flash log: no single bit puts an object under another's directory") {
   Boot boot(flash);
   REQUIRE(boot.log.mount() == Status::ok);
   for (int i = 0; i < 24; ++i) {
-    REQUIRE(boot.put("step/" + std::to_string(i / 2), "op" + std::to_string(i), std::string(30, 'b')) == Status::ok);
+    REQUIRE(boot.put("step/" + std::to_string(i / 2), "op" + std::to_string(i), std::string(30, 'b')) ==
+            Status::ok);
   }
   REQUIRE(boot.log.sync() == Status::ok);
   const FlashContents whole = read_flash(boot.device);
@@ -117,7 +118,8 @@ TEST_CASE("flash log: what cannot be read for a while is not erased") {
         Boot boot(flash, {.policy = policy});
         REQUIRE(boot.log.mount() == Status::ok);
         // Blocks are free, so nothing has to go.
-        for (int i = 0; i < 14; ++i) REQUIRE(boot.put("d", "new" + std::to_string(i), std::string(100, 'n')) == Status::ok);
+        for (int i = 0; i < 14; ++i)
+          REQUIRE(boot.put("d", "new" + std::to_string(i), std::string(100, 'n')) == Status::ok);
         REQUIRE(boot.log.sync() == Status::ok);
         flash.fail_reads(block, 0);
         CHECK(committed(flash) == records + 14);
@@ -260,6 +262,7 @@ TEST_CASE("flash log: each boot has a number of its own, which the reader knows"
   flashlog::LogReader reader(device, names);
   REQUIRE(reader.open(segments) == Status::ok);
   std::size_t found = 0;
-  for (flashlog::LogReader::Object object; reader.next(object); ++found) CHECK(object.boot == boots.at(found));
+  for (flashlog::LogReader::Object object; reader.next(object); ++found)
+    CHECK(object.boot == boots.at(found));
   CHECK(found == boots.size());
 }

@@ -6,7 +6,7 @@ int main(void) {
   static const char text[] = "{\"dump\": {\"dump_path\": \".\", \"dump_list\": [{}]}}";
   static unsigned char memory[16384];
   char message[256];
-  opdump_config *config = NULL;
+  opdump_config* config = NULL;
   const opdump_status status =
       opdump_config_parse(memory, sizeof memory, text, sizeof text - 1, &config, message, sizeof message);
   if (status != OPDUMP_OK) {

@@ -2,7 +2,8 @@
 #include <doctest/doctest.h>
 
 /// REQUIRE, but for what is checked a hundred million times: one that holds costs a comparison, and none is counted.
-#define OPDUMP_DEMAND(...)                               \
-  do {                                                   \
-    if (!(__VA_ARGS__)) [[unlikely]] FAIL(#__VA_ARGS__); \
+#define OPDUMP_DEMAND(...)           \
+  do {                               \
+    if (!(__VA_ARGS__)) [[unlikely]] \
+      FAIL(#__VA_ARGS__);            \
   } while (false)

@@ -36,15 +36,15 @@ class EmulatedMtd {
 
   EmulatedMtd(std::span<std::byte> memory, const Shape& shape) : memory_(memory), shape_(shape) {}
 
-  std::set<std::uint32_t> bad;             ///< blocks
-  std::set<std::uint32_t> locked;          ///< blocks
-  std::set<std::uint32_t> fail_programs;   ///< blocks that report EIO and take half of the bytes
-  std::set<std::uint32_t> fail_erases;     ///< blocks that report EIO and keep their bytes
-  std::set<std::uint64_t> wrong_bytes;     ///< addresses where the ECC fails: read wrong, without an error
+  std::set<std::uint32_t> bad;            ///< blocks
+  std::set<std::uint32_t> locked;         ///< blocks
+  std::set<std::uint32_t> fail_programs;  ///< blocks that report EIO and take half of the bytes
+  std::set<std::uint32_t> fail_erases;    ///< blocks that report EIO and keep their bytes
+  std::set<std::uint64_t> wrong_bytes;    ///< addresses where the ECC fails: read wrong, without an error
   std::string violation;
   std::uint32_t erases = 0;
-  std::uint32_t interrupted_calls = 0;     ///< so many reads and writes end with EINTR first
-  bool in_place = false;                   ///< UBI_VOL_PROP_DIRECT_WRITE
+  std::uint32_t interrupted_calls = 0;  ///< so many reads and writes end with EINTR first
+  bool in_place = false;                ///< UBI_VOL_PROP_DIRECT_WRITE
   mtd_ecc_stats ecc{};
 
   const Shape& shape() const { return shape_; }
@@ -82,7 +82,8 @@ class EmulatedMtd {
     const std::uint32_t block = static_cast<std::uint32_t>(at / shape_.block_bytes);
     if (bad.contains(block)) return violate("write to a bad block");
     if (locked.contains(block)) return fail(EROFS);
-    if (at / shape_.block_bytes != (at + bytes - 1) / shape_.block_bytes) return violate("write across blocks");
+    if (at / shape_.block_bytes != (at + bytes - 1) / shape_.block_bytes)
+      return violate("write across blocks");
     const std::byte* const source = static_cast<const std::byte*>(from);
     if (fail_programs.contains(block)) {
       memcpy(memory_.data() + at, source, bytes / 2);
@@ -100,12 +101,18 @@ class EmulatedMtd {
   bool read_line(const std::string& path, std::string& line) const {
     const auto is = [&path](const char* name) { return path.ends_with(name); };
     if (!shape_.is_ubi || !path.starts_with("/sys/dev/char/")) return false;
-    if (is("/usable_eb_size")) line = std::to_string(shape_.block_bytes);
-    else if (is("/reserved_ebs")) line = std::to_string(size() / shape_.block_bytes);
-    else if (is("/../min_io_size")) line = std::to_string(shape_.page_bytes);
-    else if (is("/type")) line = shape_.ubi_type;
-    else if (is("/upd_marker")) line = "0";
-    else return false;
+    if (is("/usable_eb_size"))
+      line = std::to_string(shape_.block_bytes);
+    else if (is("/reserved_ebs"))
+      line = std::to_string(size() / shape_.block_bytes);
+    else if (is("/../min_io_size"))
+      line = std::to_string(shape_.page_bytes);
+    else if (is("/type"))
+      line = shape_.ubi_type;
+    else if (is("/upd_marker"))
+      line = "0";
+    else
+      return false;
     return true;
   }
 
@@ -120,7 +127,8 @@ class EmulatedMtd {
   }
 
   int erase(std::uint64_t at, std::uint64_t bytes) {
-    if (at % shape_.block_bytes != 0 || bytes != shape_.block_bytes || at + bytes > size()) return fail(EINVAL);
+    if (at % shape_.block_bytes != 0 || bytes != shape_.block_bytes || at + bytes > size())
+      return fail(EINVAL);
     const std::uint32_t block = static_cast<std::uint32_t>(at / shape_.block_bytes);
     if (bad.contains(block)) return violate("erase of a bad block");
     if (locked.contains(block)) return fail(EROFS);
@@ -201,7 +209,9 @@ class EmulatedKernel {
   off_t end_of(int) { return static_cast<off_t>(part_->size()); }
   int ioctl(int, unsigned long request, void* argument) { return part_->ioctl(request, argument); }
   ssize_t pread(int, void* to, std::size_t bytes, off_t at) { return part_->pread(to, bytes, at); }
-  ssize_t pwrite(int, const void* from, std::size_t bytes, off_t at) { return part_->pwrite(from, bytes, at); }
+  ssize_t pwrite(int, const void* from, std::size_t bytes, off_t at) {
+    return part_->pwrite(from, bytes, at);
+  }
   int fsync(int) { return 0; }
   int lock(int) { return 0; }
   int fallocate(int, int, off_t, off_t) {

@@ -37,7 +37,8 @@ inline std::vector<std::string> files_of(const FakeSink& sink) {
     const std::string file = path.substr(bar + 1);
     const std::vector<std::byte>& data = sink.objects.at(path);
     if (as_text(data) != bytes_of_file(file, data.size())) broken += "other bytes: " + path + "\n";
-    if (std::to_string(data.size()) != file.substr(file.rfind('.') + 1)) broken += "other length: " + path + "\n";
+    if (std::to_string(data.size()) != file.substr(file.rfind('.') + 1))
+      broken += "other length: " + path + "\n";
     const std::size_t slash = path.rfind('/', bar);
     files.push_back(path.substr(slash + 1, bar - slash - 1) + "/" + file);
   }

@@ -24,8 +24,8 @@ class FlashPromises {
     std::string path;
     std::string bytes;
     State state = State::open;
-    bool committed = false;    ///< its commit returned ok
-    std::uint64_t erases = 0;  ///< of the whole part when it was begun
+    bool committed = false;        ///< its commit returned ok
+    std::uint64_t erases = 0;      ///< of the whole part when it was begun
     std::size_t other = SIZE_MAX;  ///< the promise with which it is there, or not at all
     bool had_older = false;        ///< `hold` has found a durable one that is older
   };
@@ -67,8 +67,8 @@ class FlashPromises {
     for (Promise& promise : promises_) {
       const auto at = found.find(promise.path);
       const bool there = at != found.end();
-      const bool may_be_there = promise.state == State::in_doubt || promise.state == State::durable ||
-                                promise.state == State::gone;
+      const bool may_be_there =
+          promise.state == State::in_doubt || promise.state == State::durable || promise.state == State::gone;
       if (there && !may_be_there) {
         broken += "never committed: " + promise.path + "\n";
       }

@@ -111,7 +111,9 @@ class FlashRig {
     std::size_t promise;
   };
 
-  std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
+  std::uint32_t random() {
+    return static_cast<std::uint32_t>(random_());
+  }
 
   /// Whatever a loss of power, a fault or a rotation leaves is none.
   static void check_losses(const flashlog::Device& device) {

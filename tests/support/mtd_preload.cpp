@@ -25,7 +25,9 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-bool is_part(int file) { return file >= 0 && file < kFiles && is_emulated[file]; }
+bool is_part(int file) {
+  return file >= 0 && file < kFiles && is_emulated[file];
+}
 
 int open_part(const char* path, int flags, unsigned mode) {
   static const auto real = next<int (*)(const char*, int, ...)>("open64");

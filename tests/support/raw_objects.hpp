@@ -61,8 +61,10 @@ inline RawContents contents_of(const flashlog::Device& device) {
       bytes.insert(bytes.end(), piece.begin(), piece.end());
       return true;
     });
-    if (read == Status::ok && bytes == bytes_of_object(number)) contents.good[number] = object.boot;
-    else ++contents.wrong;
+    if (read == Status::ok && bytes == bytes_of_object(number))
+      contents.good[number] = object.boot;
+    else
+      ++contents.wrong;
   }
   return contents;
 }

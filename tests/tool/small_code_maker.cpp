@@ -93,7 +93,8 @@ class FileFlash {
   bool off_ = false;
 };
 
-constexpr OpDesc kOps[] = {{.name = "conv1", .type = "Conv2D", .task_id = 1}, {.name = "fc", .type = "MatMul"}};
+constexpr OpDesc kOps[] = {{.name = "conv1", .type = "Conv2D", .task_id = 1},
+                           {.name = "fc", .type = "MatMul"}};
 constexpr ModelDesc kModel = {.name = "net", .id = 1, .ops = kOps};
 constexpr ModelRule kRules[] = {{.any_model = true}};
 constexpr Dim kDims[] = {100};
@@ -166,8 +167,8 @@ class Firmware {
     const Status status = session_.finalize();
     const DumpCounts counts = session_.counts();
     const std::string_view text = to_string(status);
-    std::printf("%u %u %u %.*s\n", counts.written, counts.degraded, counts.lost(), static_cast<int>(text.size()),
-                text.data());
+    std::printf("%u %u %u %.*s\n", counts.written, counts.degraded, counts.lost(),
+                static_cast<int>(text.size()), text.data());
   }
 
  private:
@@ -197,9 +198,9 @@ int main(int argc, char** argv) {
   FileFlash flash(argv[1], tight ? 8 : 256, argc == 4 ? std::strtoull(argv[3], nullptr, 10) + 1 : 0);
   const flashlog::Device device = flash.device();
   std::byte page[flashlog::FlashLog::kPrefixBytes + 256];
-  flashlog::FlashLog log(device, page,
-                         {.policy = what == "full" ? flashlog::Policy::stop_when_full
-                                                   : flashlog::Policy::overwrite_oldest});
+  flashlog::FlashLog log(
+      device, page,
+      {.policy = what == "full" ? flashlog::Policy::stop_when_full : flashlog::Policy::overwrite_oldest});
   need(log.mount() == Status::ok, "mount");
   static Firmware firmware(log, what == "degrade" ? WhenFull::degrade : WhenFull::drop);
   if (what == "endless") firmware.endless();

@@ -33,7 +33,8 @@ static void add_tlv(struct bytes* to, uint32_t tag, const void* value, uint32_t 
 static void add_tensors(struct bytes* to, uint32_t tag, int is_output) {
   struct bytes list = {.used = 0};
   add_number(&list, 1, 4);
-  for (int i = 0; i < (is_output ? 6 : 3); ++i) add_number(&list, i == 1 ? 2 : 0, 4); /* dtype, format ND, ... */
+  for (int i = 0; i < (is_output ? 6 : 3); ++i)
+    add_number(&list, i == 1 ? 2 : 0, 4); /* dtype, format ND, ... */
   add_number(&list, 0, 8);
   add_number(&list, 0, 8);
   add_number(&list, 16, 8);
@@ -86,7 +87,9 @@ struct model_load board_load(void) {
   return load;
 }
 
-uint32_t board_model(void) { return 1; }
+uint32_t board_model(void) {
+  return 1;
+}
 
 void board_run(void) {
   for (int task = 0; step != NULL && task < BOARD_TASKS; ++task) {
@@ -95,10 +98,14 @@ void board_run(void) {
 }
 
 int rtDumpInit(void);
-int rtDumpInit(void) { return 0; }
+int rtDumpInit(void) {
+  return 0;
+}
 
 int rtDumpDeInit(void);
-int rtDumpDeInit(void) { return 0; }
+int rtDumpDeInit(void) {
+  return 0;
+}
 
 int32_t rtSetTaskDescDumpFlag(void* tasks, size_t bytes, uint32_t task);
 int32_t rtSetTaskDescDumpFlag(void* tasks, size_t bytes, uint32_t task) {

@@ -39,13 +39,15 @@ int main(int count, char** words) {
   const handle_call step_done = (handle_call)(uintptr_t)found(library, "DbgStepIdCounterPlus");
   const handle_call release = (handle_call)(uintptr_t)found(library, "DbgFreeLoadDumpInfo");
   const deinit_call deinit = (deinit_call)(uintptr_t)found(library, "DbgDeInit");
-  if (!init || !create || !prepare || !start || !step_done || !release || !deinit || init(words[1]) != 0) return 1;
+  if (!init || !create || !prepare || !start || !step_done || !release || !deinit || init(words[1]) != 0)
+    return 1;
 
   /* aclmdlLoadFromFile */
   struct model_load load = board_load();
   uint64_t step = 0;
   void* const handle = create();
-  if (prepare(&load, BOARD_TASK_BYTES, name, handle) != 0 || start(board_model(), name, &step, handle) != 0) return 1;
+  if (prepare(&load, BOARD_TASK_BYTES, name, handle) != 0 || start(board_model(), name, &step, handle) != 0)
+    return 1;
 
   /* aclmdlExecute */
   for (int i = atoi(words[2]); i > 0; --i) {

@@ -67,12 +67,8 @@ class Natural {
     return lost;
   }
 
-  bool is_zero() const {
-    return size_ == 0;
-  }
-  bool is_odd() const {
-    return limbs_[0] % 2 != 0;
-  }
+  bool is_zero() const { return size_ == 0; }
+  bool is_odd() const { return limbs_[0] % 2 != 0; }
 
   /// Whether it has at most six digits.
   bool is_short() const {

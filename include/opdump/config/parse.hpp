@@ -76,8 +76,7 @@ std::string to_string(const ConfigNote& note, std::string_view file);
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
 /// Reads the public key of X25519 from the file `path`; on `false`, `reason` says why not.
-using SealKeyReader = bool (*)(std::string_view path, std::span<std::byte, 32> key,
-                               std::string& reason);
+using SealKeyReader = bool (*)(std::string_view path, std::span<std::byte, 32> key, std::string& reason);
 
 /// The dialects of config files. Each is recognised by its own top-level key, "dump", "common_dump_settings"
 /// or "dump_config"; if a text has several, the first counts. "common_dump_settings" with `dump_mode` and

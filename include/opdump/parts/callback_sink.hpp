@@ -85,9 +85,7 @@ class CallbackSink final : public Sink {
   }
 
   /// Returns `ok`: the sink holds nothing back.
-  [[nodiscard]] Status sync() override {
-    return Status::ok;
-  }
+  [[nodiscard]] Status sync() override { return Status::ok; }
 
  private:
   Status commit_pair(ObjectId first, ObjectId second) {
@@ -109,16 +107,10 @@ class CallbackSink final : public Sink {
     return status;
   }
 
-  bool is_open(std::size_t slot) const {
-    return slot < kMaxOpenObjects && used_[slot] != 0;
-  }
+  bool is_open(std::size_t slot) const { return slot < kMaxOpenObjects && used_[slot] != 0; }
 
-  char* path_memory(std::size_t slot) {
-    return reinterpret_cast<char*>(paths_.data()) + slot * path_bytes_;
-  }
-  std::string_view path(std::size_t slot, std::size_t bytes) {
-    return {path_memory(slot), bytes};
-  }
+  char* path_memory(std::size_t slot) { return reinterpret_cast<char*>(paths_.data()) + slot * path_bytes_; }
+  std::string_view path(std::size_t slot, std::size_t bytes) { return {path_memory(slot), bytes}; }
 
   /// Length of the joined path, 0 when it does not fit.
   std::size_t join(std::size_t slot, const ObjectName& name) {

@@ -351,9 +351,7 @@ class HistorySink final : public TriggeredHistory {
     last_ = object;
   }
 
-  bool is_handing_on() const {
-    return handing_on_until_ != 0 && step_ <= handing_on_until_;
-  }
+  bool is_handing_on() const { return handing_on_until_ != 0 && step_ <= handing_on_until_; }
 
   void look_for_trigger() {
     if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
@@ -548,7 +546,7 @@ class HistorySink final : public TriggeredHistory {
   ObjectId held_ = kNoObject;        ///< whole, and to be committed with the first one
   bool in_pieces_ = false;
   bool partner_lost_ = false;  ///< what the first one was to be committed with
-  std::uint64_t step_ = 1;  ///< the latest; counts those that came here
+  std::uint64_t step_ = 1;     ///< the latest; counts those that came here
   StepCount steps_;
   std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
   std::uint32_t history_steps_ = 0;

@@ -13,8 +13,8 @@ inline namespace OPDUMP_NAMESPACE {
 struct SurvivorParts {
   Sink& sink;
   std::string_view root{};  ///< as the config's `dump_path`
-  std::uint64_t id = 0;     ///< names their journal, and no other one of this device: the time in microseconds
-  MutableBytes scratch{};   ///< see `drain_scratch_bytes`
+  std::uint64_t id = 0;    ///< names their journal, and no other one of this device: the time in microseconds
+  MutableBytes scratch{};  ///< see `drain_scratch_bytes`
   JournalDetail journal = JournalDetail::records;
 };
 
@@ -45,12 +45,10 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
     if (record.ok() && record.value().head().target < Targets::kMax) {
       const RecordHead& its = record.value().head();
       if (targets[its.target].time != its.dump_time) {
-        targets[its.target] = {
-          .root = parts.root,
-          .time = its.dump_time,
-          .id = parts.id + its.target,
-          .device_id = its.device_id
-        };
+        targets[its.target] = {.root = parts.root,
+                               .time = its.dump_time,
+                               .id = parts.id + its.target,
+                               .device_id = its.device_id};
         targets.set_state(its.target, Targets::State::in_use);
         drainer.forget_names(its.target);
       }

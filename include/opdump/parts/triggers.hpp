@@ -139,7 +139,8 @@ class Triggers final : public TriggerWatch<Memory> {
 
   void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) override {
     // Others have only joined it.
-    if (begun_by(*plan.triggers).load(std::memory_order_relaxed) == sender.slot()) step_finished(sender, plan);
+    if (begun_by(*plan.triggers).load(std::memory_order_relaxed) == sender.slot())
+      step_finished(sender, plan);
   }
 
   void step_finished(RecordSender<Memory>& sender, const ModelPlan& plan) override {

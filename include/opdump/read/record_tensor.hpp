@@ -10,7 +10,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// One tensor of a dump record. Fixed size; `shape()` and `original_shape()` refer to this object.
 struct RecordTensor {
   bool is_output = false;
-  std::uint32_t index = 0;  ///< among the operator's inputs or outputs, as far as the file tells
+  std::uint32_t index = 0;      ///< among the operator's inputs or outputs, as far as the file tells
   std::int32_t dtype_code = 0;  ///< as in the file, numbered by the file's format
   bool dtype_known = false;     ///< whether the code is assigned; if not, `dtype` is `undefined`
   DType dtype = DType::undefined;

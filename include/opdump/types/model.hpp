@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/base/status.hpp"
 #include "opdump/base/build.hpp"
+#include "opdump/base/status.hpp"
 #include "opdump/types/tensor.hpp"
 
 namespace opdump {

@@ -72,7 +72,8 @@ struct Overwrite {
   std::string_view by{};  ///< the runtime's text, until the model is unloaded; the next one too
   std::string_view watched{};
   std::uint32_t output = 0;
-  std::uint64_t first = 0;  ///< bytes of the output, whole blocks of 16 or more (`WatchedOutput`); no change lies outside
+  std::uint64_t first =
+      0;  ///< bytes of the output, whole blocks of 16 or more (`WatchedOutput`); no change lies outside
   std::uint64_t last = 0;
 };
 

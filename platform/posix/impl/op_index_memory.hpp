@@ -27,12 +27,10 @@ class OpIndexMemory {
       by_type_[op] = op;
       for (std::uint32_t i = 0; i <= ops[op].original_names.size(); ++i) *to++ = {.op = op, .original = i};
     }
-    std::sort(names_.get(), to, [ops](const IndexedName& a, const IndexedName& b) {
-      return OpIndex::before(ops, a, b);
-    });
-    std::sort(by_type_.get(), by_type_.get() + ops.size(), [ops](std::uint32_t a, std::uint32_t b) {
-      return ops[a].type < ops[b].type;
-    });
+    std::sort(names_.get(), to,
+              [ops](const IndexedName& a, const IndexedName& b) { return OpIndex::before(ops, a, b); });
+    std::sort(by_type_.get(), by_type_.get() + ops.size(),
+              [ops](std::uint32_t a, std::uint32_t b) { return ops[a].type < ops[b].type; });
     index_ = OpIndex(ops, {names_.get(), count}, {by_type_.get(), ops.size()}, &search_);
   }
 

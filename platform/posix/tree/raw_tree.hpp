@@ -67,9 +67,7 @@ class RawTree final : public Sink {
     return error == 0 ? Status::ok : status_of(error);
   }
 
-  Status sync() override {
-    return Status::ok;
-  }
+  Status sync() override { return Status::ok; }
 
  private:
   struct Object {

@@ -175,7 +175,8 @@ bool read_tensor_proto(Bytes file, std::vector<ContainedArray>& arrays, std::str
     return refuse(reason, "its elements are numbers of protobuf; only raw_data is read");
   const std::uint64_t offset =
       tensor.raw.empty() ? 0 : static_cast<std::uint64_t>(tensor.raw.data() - file.data());
-  arrays.push_back({std::string(tensor.name), tensor.dtype, std::move(tensor.dims), offset, tensor.raw.size()});
+  arrays.push_back(
+      {std::string(tensor.name), tensor.dtype, std::move(tensor.dims), offset, tensor.raw.size()});
   return check(arrays.back(), file.size(), reason);
 }
 

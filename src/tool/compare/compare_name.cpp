@@ -32,12 +32,15 @@ std::optional<NpyName> parse_export_key(std::string_view key) {
     parts.push_back(key.substr(0, slash));
   const std::size_t dot = key.find('.');
   const std::string_view role = key.substr(0, dot);
-  if (dot == std::string_view::npos || (role != "input" && role != "output") || !parse_decimal(key.substr(dot + 1)))
+  if (dot == std::string_view::npos || (role != "input" && role != "output") ||
+      !parse_decimal(key.substr(dot + 1)))
     return std::nullopt;
   NpyName name;
   name.is_output = role == "output";
   name.index = index_of(key.substr(dot + 1));
-  const auto is_step = [&parts](std::size_t part) { return part < parts.size() && parse_decimal(parts[part]); };
+  const auto is_step = [&parts](std::size_t part) {
+    return part < parts.size() && parse_decimal(parts[part]);
+  };
   const std::size_t step = is_step(0) && (parts.size() == 2 || (parts.size() == 3 && is_step(2))) ? 0 : 1;
   const std::size_t behind = parts.size() - std::min(parts.size(), step + 1);
   if (!is_step(step) || behind < 1 || behind > 2 || (behind == 2 && !is_step(step + 2))) return std::nullopt;

@@ -35,15 +35,15 @@ struct OpVerdict {
   std::optional<std::size_t> bad_output{};      ///< the same of the outputs
   std::optional<std::size_t> unequal_output{};  ///< the first one that is not equal
   std::optional<std::size_t> unequal_constant{};
-  std::optional<std::size_t> other_dtype{};     ///< the first tensor that has not golden's
-  bool equal_inputs = true;                     ///< all that could be compared, without constants
-  double input_error = 0;                       ///< the greatest, without that of constants
-  double output_error = 0;                      ///< the greatest
-  double rounding = 0;                          ///< an error that the dtypes alone account for
+  std::optional<std::size_t> other_dtype{};  ///< the first tensor that has not golden's
+  bool equal_inputs = true;                  ///< all that could be compared, without constants
+  double input_error = 0;                    ///< the greatest, without that of constants
+  double output_error = 0;                   ///< the greatest
+  double rounding = 0;                       ///< an error that the dtypes alone account for
   bool fed = false;       ///< an operator before it, at the same step, has an output that diverges
   std::string problem{};  ///< why no output could be compared
   std::optional<std::size_t> failed_output{};  ///< the first one that could not be, in the results
-  std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
+  std::optional<MisreadInput> misread{};       ///< where its inputs agree, and an output is not equal
   std::optional<std::size_t>
       misread_from{};                       ///< the `first` of who wrote that input by a constant of its own
   std::optional<std::size_t> misread_by{};  ///< that of who reads so what this one wrote

@@ -164,7 +164,7 @@ class StepJudge {
 
   const SpilledList<StepOp>& ops_;
   const Misreads& misreads_;
-  std::vector<Verdict> verdicts_;         ///< by turn
+  std::vector<Verdict> verdicts_;     ///< by turn
   std::size_t first_bad_ = SIZE_MAX;  ///< the first operator whose output diverges
 };
 

@@ -91,7 +91,8 @@ std::string RecordConverter::header(const NpyArray& array) const {
 bool RecordConverter::write_array(const FoundFile& found, const RecordTensor& tensor, std::string& reason) {
   NpyArray array;
   if (!describe_array(tensor, settings_.keep_bfloat16, array, reason)) return false;
-  const bool rearranged = settings_.format && memory_layout(tensor).format != *settings_.format && array.elements != 0;
+  const bool rearranged =
+      settings_.format && memory_layout(tensor).format != *settings_.format && array.elements != 0;
   return rearranged ? write_restored(found, tensor, std::move(array), reason)
                     : write_in_order(found, tensor, array, reason);
 }

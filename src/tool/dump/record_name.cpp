@@ -27,7 +27,8 @@ bool is_of_model(const RecordPlace& place, std::string_view name, std::uint64_t 
 
 std::uint64_t device_of(std::string_view directory, const RecordPlace& place) {
   constexpr std::string_view kRank = "rank_";
-  std::string_view above = directory.substr(0, static_cast<std::size_t>(place.model.data() - directory.data()));
+  std::string_view above =
+      directory.substr(0, static_cast<std::size_t>(place.model.data() - directory.data()));
   if (above.ends_with('/')) above.remove_suffix(1);
   std::string_view name = above.substr(above.rfind('/') + 1);
   if (name.starts_with(kRank)) name.remove_prefix(kRank.size());

@@ -33,7 +33,8 @@ bool is_named(const Object& object) {
 /// tells; elsewhere it is lost.
 ObjectState real_state(bool cut, const Object& object) {
   const bool may_be_overwritten = cut && object.walk.first_segment == 0;
-  return object.state == ObjectState::overwritten && !may_be_overwritten ? ObjectState::damaged : object.state;
+  return object.state == ObjectState::overwritten && !may_be_overwritten ? ObjectState::damaged
+                                                                         : object.state;
 }
 
 void count(const Object& object, ImageTally& tally) {

@@ -33,10 +33,10 @@ struct ModelMatch {
   std::vector<std::uint8_t> bits{};    ///< of each operator, as in a plan; empty: none is wanted
   Forecast forecast{};
   std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
-  std::vector<std::string> kept{};  ///< in words: what the config's privacy keeps of its tensors
-  LookCosts look_costs{};           ///< of triggers
-  std::vector<std::string> look_lines{};  ///< in words: what triggers look at
-  bool refused = false;             ///< nothing is dumped: a rule of the privacy names none of its tensors
+  std::vector<std::string> kept{};               ///< in words: what the config's privacy keeps of its tensors
+  LookCosts look_costs{};                        ///< of triggers
+  std::vector<std::string> look_lines{};         ///< in words: what triggers look at
+  bool refused = false;          ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };
 
@@ -51,10 +51,10 @@ struct Miss {
 struct MatchReport {
   std::vector<ModelMatch> models;
   std::vector<Miss> misses;
-  std::vector<std::string> stand_ins;  ///< in words: names that only files have, and their operators
-  Forecast forecast{};                 ///< of all models
+  std::vector<std::string> stand_ins;   ///< in words: names that only files have, and their operators
+  Forecast forecast{};                  ///< of all models
   std::vector<std::string> triggers{};  ///< in words: what looks, firings and days of triggers cost
-  std::uint64_t partition_bytes = 0;   ///< size of the dump's partition; 0: not known
+  std::uint64_t partition_bytes = 0;    ///< size of the dump's partition; 0: not known
 };
 
 /// Matches `config` with `models`, as a session does when it loads them.

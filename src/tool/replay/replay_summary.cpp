@@ -130,7 +130,8 @@ class ReplaySummary {
     }
     if (posix::is_raw_place(config_.dump_path)) {
       const std::string place = printable(config_.dump_path);
-      std::printf("journal  in the flash log there; 'opdump extract %s -o DIR' gets all of it\n", place.c_str());
+      std::printf("journal  in the flash log there; 'opdump extract %s -o DIR' gets all of it\n",
+                  place.c_str());
       return;
     }
     const std::string directory = dump_directory();

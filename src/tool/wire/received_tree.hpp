@@ -76,7 +76,7 @@ class ReceivedTree {
   std::unique_ptr<posix::TreeSink> sink_;
   std::map<std::uint32_t, Object> objects_;
   bool in_entry_ = false;
-  bool lacks_frames_ = false;  // so that what comes may belong to what is lost
+  bool lacks_frames_ = false;       // so that what comes may belong to what is lost
   std::uint32_t entry_number_ = 0;  // of its first frame
   std::vector<std::byte> entry_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> untold_gaps_;

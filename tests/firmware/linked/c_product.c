@@ -6,29 +6,30 @@
 
 enum { BLOCK_BYTES = 4096, BLOCKS = 8 };
 
-static unsigned char *part(uint32_t block, uint32_t offset) {
-  return (unsigned char *)(0x21000000u + block * BLOCK_BYTES + offset);
+static unsigned char* part(uint32_t block, uint32_t offset) {
+  return (unsigned char*)(0x21000000u + block * BLOCK_BYTES + offset);
 }
 
-static opdump_status read_flash(void *context, uint32_t block, uint32_t offset, void *to, size_t bytes) {
+static opdump_status read_flash(void* context, uint32_t block, uint32_t offset, void* to, size_t bytes) {
   (void)context;
   memcpy(to, part(block, offset), bytes);
   return OPDUMP_OK;
 }
 
-static opdump_status program_flash(void *context, uint32_t block, uint32_t offset, const void *from, size_t bytes) {
+static opdump_status program_flash(void* context, uint32_t block, uint32_t offset, const void* from,
+                                   size_t bytes) {
   (void)context;
   memcpy(part(block, offset), from, bytes);
   return OPDUMP_OK;
 }
 
-static opdump_status erase_flash(void *context, uint32_t block) {
+static opdump_status erase_flash(void* context, uint32_t block) {
   (void)context;
   memset(part(block, 0), 0xff, BLOCK_BYTES);
   return OPDUMP_OK;
 }
 
-static opdump_status sync_flash(void *context) {
+static opdump_status sync_flash(void* context) {
   (void)context;
   return OPDUMP_OK;
 }
@@ -36,19 +37,21 @@ static opdump_status sync_flash(void *context) {
 static volatile uint32_t ticks;
 
 void SysTick_Handler(void);
-void SysTick_Handler(void) { ++ticks; }
+void SysTick_Handler(void) {
+  ++ticks;
+}
 
-static uint64_t unix_us(void *context) {
+static uint64_t unix_us(void* context) {
   (void)context;
   return (uint64_t)ticks * 1000;
 }
 
-static uint32_t monotonic_ms(void *context) {
+static uint32_t monotonic_ms(void* context) {
   (void)context;
   return ticks;
 }
 
-static void wait_for_tick(void *context) {
+static void wait_for_tick(void* context) {
   (void)context;
   __asm volatile("wfi" : : : "memory");
 }
@@ -75,28 +78,32 @@ static const opdump_flash flash = {.struct_bytes = sizeof flash,
                                    .sync = sync_flash};
 static const opdump_clock ticking = {
     .struct_bytes = sizeof ticking, .unix_us = unix_us, .monotonic_ms = monotonic_ms, .pause = wait_for_tick};
-static const opdump_recorder_options one_ring = {.struct_bytes = sizeof one_ring, .ring_bytes = 2048, .max_tensors = 1};
+static const opdump_recorder_options one_ring = {
+    .struct_bytes = sizeof one_ring, .ring_bytes = 2048, .max_tensors = 1};
 static const opdump_model_desc desc = {
     .struct_bytes = sizeof desc, .name = "net", .id = 1, .op_count = OPS, .ops = ops};
 
-static uint64_t log_memory[128], config_memory[128], session_memory[1024], recorder_memory[512], model_memory[64];
-static opdump_sink *flash_log;
-static opdump_session *session;
-static opdump_recorder *recorder;
-static opdump_model *model;
+static uint64_t log_memory[128], config_memory[128], session_memory[1024], recorder_memory[512],
+    model_memory[64];
+static opdump_sink* flash_log;
+static opdump_session* session;
+static opdump_recorder* recorder;
+static opdump_model* model;
 
 opdump_status firmware_boot(void);
 opdump_status firmware_boot(void) {
-  opdump_config *config;
+  opdump_config* config;
   opdump_session_options options = {
       .struct_bytes = sizeof options, .clock = &ticking, .when_full = OPDUMP_WHEN_FULL_BLOCK};
   opdump_status status = opdump_flash_log_create(log_memory, sizeof log_memory, &flash, &flash_log);
   options.sink = flash_log;
-  if (status == OPDUMP_OK) status = opdump_session_create(session_memory, sizeof session_memory, &options, &session);
+  if (status == OPDUMP_OK)
+    status = opdump_session_create(session_memory, sizeof session_memory, &options, &session);
   if (status == OPDUMP_OK)
     status = opdump_recorder_add(session, &one_ring, recorder_memory, sizeof recorder_memory, &recorder);
   if (status == OPDUMP_OK)
-    status = opdump_config_load_plan(config_memory, sizeof config_memory, dump_plan, sizeof dump_plan, &config);
+    status =
+        opdump_config_load_plan(config_memory, sizeof config_memory, dump_plan, sizeof dump_plan, &config);
   return status == OPDUMP_OK ? opdump_session_boot(session, config) : status;
 }
 
@@ -118,10 +125,14 @@ opdump_status firmware_capture(uint32_t op) {
 }
 
 size_t firmware_drain(void);
-size_t firmware_drain(void) { return opdump_session_drain(session, 512); }
+size_t firmware_drain(void) {
+  return opdump_session_drain(session, 512);
+}
 
 opdump_status firmware_end(void);
-opdump_status firmware_end(void) { return opdump_session_finalize(session); }
+opdump_status firmware_end(void) {
+  return opdump_session_finalize(session);
+}
 
 /* Exit status 0 if each record was written. */
 int main(void) {

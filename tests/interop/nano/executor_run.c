@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl/acl_rt.h"
 #include "framework/executor_c/ge_executor.h"
 #include "rt_external_mem.h"
 #include "rt_external_model.h"
 #include "rt_external_stream.h"
-#include "acl/acl_rt.h"
 
 enum { kMostModels = 64, kMostTasks = 64 };
 
@@ -42,8 +42,12 @@ static struct model* of_tasks(void* tasks) {
   return &models[model_count++];
 }
 
-rtError_t rtDumpInit(void) { return getenv("FAIL_DUMP_INIT") != NULL ? 507000 : 0; }
-rtError_t rtDumpDeInit(void) { return 0; }
+rtError_t rtDumpInit(void) {
+  return getenv("FAIL_DUMP_INIT") != NULL ? 507000 : 0;
+}
+rtError_t rtDumpDeInit(void) {
+  return 0;
+}
 
 rtError_t rtSetTaskDescDumpFlag(void* tasks, size_t bytes, uint32_t task) {
   struct model* model = of_tasks(tasks);
@@ -135,7 +139,8 @@ aclError aclrtGetDevice(int32_t* device) {
 /* A model file with the two partitions that a load needs. */
 static void* make_model(const char* name, uint32_t tasks, uint64_t* bytes) {
   const size_t parts = sizeof(ModelDesc) + kMostTasks * 32;
-  const size_t head = sizeof(ModelFileHeader) + sizeof(ModelPartitionTable) + 2 * sizeof(ModelPartitionMemInfo);
+  const size_t head =
+      sizeof(ModelFileHeader) + sizeof(ModelPartitionTable) + 2 * sizeof(ModelPartitionMemInfo);
   unsigned char* file = calloc(1, head + parts);
   ModelFileHeader* header = (ModelFileHeader*)file;
   header->magic = MODEL_FILE_MAGIC_NUM;

@@ -626,10 +626,11 @@ TEST_CASE("acl: paths name the dump that goes on, not one of a config that was r
   const TemporaryDirectory elsewhere;
   write_file(files.directory.path() / "refused.json",
              R"({"dump":{"dump_path":")" + elsewhere.text() + R"(","dump_list":[{}]}})");
-  write_file(files.directory.path() / "not_here.json",
-             R"({"common_dump_settings":{"op_debug_mode":0,"dump_mode":0,"path":")" + elsewhere.text() +
-                 R"(","net_name":"net","iteration":"all","saved_data":"tensor","input_output":0,"kernels":[],)" +
-                 R"("support_device":[7]}})");
+  write_file(
+      files.directory.path() / "not_here.json",
+      R"({"common_dump_settings":{"op_debug_mode":0,"dump_mode":0,"path":")" + elsewhere.text() +
+          R"(","net_name":"net","iteration":"all","saved_data":"tensor","input_output":0,"kernels":[],)" +
+          R"("support_device":[7]}})");
   const auto entries = [&] {
     return std::distance(std::filesystem::directory_iterator(elsewhere.path()), {});
   };

@@ -144,9 +144,12 @@ TEST_CASE("c api: less memory than the size is refused") {
   }));
   CHECK(model == nullptr);
   opdump_recorder* recorder = nullptr;
-  const opdump_recorder_options options = {
-      .struct_bytes = sizeof options, .ring_bytes = 1024, .max_tensors = 1, .known_heads = 1,
-      .reserved = 0, .when_full = 0};
+  const opdump_recorder_options options = {.struct_bytes = sizeof options,
+                                           .ring_bytes = 1024,
+                                           .max_tensors = 1,
+                                           .known_heads = 1,
+                                           .reserved = 0,
+                                           .when_full = 0};
   CHECK(refused(opdump_recorder_size(&options), [&](void* at, std::size_t bytes) {
     if (recorder != nullptr) CHECK(opdump_recorder_remove(recorder) == OPDUMP_OK);
     return opdump_recorder_add(dump.session, &options, at, bytes, &recorder);
@@ -253,9 +256,12 @@ TEST_CASE("c api: a handle that has gone does no harm to the recorder in its pla
   };
   REQUIRE(opdump_recorder_remove(old) == OPDUMP_OK);
   refuses_all();
-  const opdump_recorder_options options = {
-      .struct_bytes = sizeof options, .ring_bytes = 4096, .max_tensors = 2, .known_heads = 0,
-      .reserved = 0, .when_full = 0};
+  const opdump_recorder_options options = {.struct_bytes = sizeof options,
+                                           .ring_bytes = 4096,
+                                           .max_tensors = 2,
+                                           .known_heads = 0,
+                                           .reserved = 0,
+                                           .when_full = 0};
   const Room room(opdump_recorder_size(&options));
   opdump_recorder* next = nullptr;
   REQUIRE(opdump_recorder_add(dump.session, &options, room.at(), room.bytes(), &next) == OPDUMP_OK);
@@ -272,9 +278,12 @@ TEST_CASE("c api: a handle that has gone does no harm to the recorder in its pla
 
 TEST_CASE("c api: a recorder may have a policy of its own, as an interrupt's drops") {
   CDump dump;  // drains in the caller
-  opdump_recorder_options options = {
-      .struct_bytes = sizeof options, .ring_bytes = 1024, .max_tensors = 2, .known_heads = 0,
-      .reserved = 0, .when_full = 0};
+  opdump_recorder_options options = {.struct_bytes = sizeof options,
+                                     .ring_bytes = 1024,
+                                     .max_tensors = 2,
+                                     .known_heads = 0,
+                                     .reserved = 0,
+                                     .when_full = 0};
   const Room room(opdump_recorder_size(&options));
   opdump_recorder* interrupt = nullptr;
   options.when_full = 4;

@@ -65,7 +65,7 @@ struct Background {
   int copies = 0;
   std::vector<std::uint32_t> fences;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> told;  ///< by `will_read`
-  std::uint64_t fail_at = 0;   ///< number of the copy that fails; 0: none
+  std::uint64_t fail_at = 0;                                  ///< number of the copy that fails; 0: none
   std::uint64_t stuck_at = 0;  ///< number of the copy that does not end; 0: none
   opdump_status fence_answer = OPDUMP_OK;
 

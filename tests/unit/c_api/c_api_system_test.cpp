@@ -207,9 +207,12 @@ struct DirectoryDump {
   ~DirectoryDump() { opdump_sink_destroy(options.sink); }
 
   opdump_counts counts_of_steps(int steps) {
-    const opdump_recorder_options recorder_options = {
-        .struct_bytes = sizeof recorder_options, .ring_bytes = 65536, .max_tensors = 0, .known_heads = 0,
-        .reserved = 0, .when_full = 0};
+    const opdump_recorder_options recorder_options = {.struct_bytes = sizeof recorder_options,
+                                                      .ring_bytes = 65536,
+                                                      .max_tensors = 0,
+                                                      .known_heads = 0,
+                                                      .reserved = 0,
+                                                      .when_full = 0};
     const Room recorder_room(opdump_recorder_size(&recorder_options)), model_room(opdump_model_size(&kNet));
     opdump_recorder* recorder = nullptr;
     opdump_model* model = nullptr;

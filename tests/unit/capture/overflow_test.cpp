@@ -152,7 +152,8 @@ TEST_CASE("overflow: the runtime reports one itself") {
   CHECK(bench.files() == std::vector<std::string>{"0/Conv2D.conv1_relu1.3.1", "0/Opdebug.Node_OpDebug.77.1"});
 }
 
-TEST_CASE("overflow: one that the runtime reports is captured as listed where the config asks for no overflows") {
+TEST_CASE(
+    "overflow: one that the runtime reports is captured as listed where the config asks for no overflows") {
   static constexpr std::string_view kLayers[] = {"pool1"};
   static constexpr ModelRule kRules[] = {{.any_model = true, .all_layers = false, .layers = kLayers}};
   OverflowBench bench;

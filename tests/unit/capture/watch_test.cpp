@@ -177,10 +177,9 @@ TEST_CASE("watch: a suspect that runs before the watched operator ever did is to
     REQUIRE(bench.recorder.end_step() == Status::ok);
   }
   REQUIRE(bench.session.finalize() == Status::ok);
-  CHECK(never_lines(bench) ==
-        Lines{"never,not_run,0,0,9,net/Conv/D", "never,not_run,0,0,9,net/Add/B", "never,steps,3,3,9,net/_/",
-              "never,before_run,0,2,9,net/Add/A_To_C", "never,no_op,0,0,0,_/_/none",
-              "never,no_op,0,0,0,_/_/nobody"});
+  CHECK(never_lines(bench) == Lines{"never,not_run,0,0,9,net/Conv/D", "never,not_run,0,0,9,net/Add/B",
+                                    "never,steps,3,3,9,net/_/", "never,before_run,0,2,9,net/Add/A_To_C",
+                                    "never,no_op,0,0,0,_/_/none", "never,no_op,0,0,0,_/_/nobody"});
 }
 
 TEST_CASE("watch: each entry has suspects of its own") {

@@ -125,7 +125,8 @@ TEST_CASE("config: what has no effect is noted, with its place") {
 }
 
 TEST_CASE("config: a key that stands there several times is noted, wherever it stands") {
-  CHECK(notes_of(with(R"("dump_mode": "input", "dump_list": [{}, {"layer": ["a"], "layer": ["b"], "layer": ["c"]}],
+  CHECK(notes_of(
+            with(R"("dump_mode": "input", "dump_list": [{}, {"layer": ["a"], "layer": ["b"], "layer": ["c"]}],
                          "dump_mode": "all")")) ==
         std::vector<std::string>{"dump.dump_list[1].layer: stands there 3 times, and this one counts",
                                  "dump.dump_mode: stands there 2 times, and this one counts"});

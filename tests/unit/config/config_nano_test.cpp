@@ -83,8 +83,8 @@ TEST_CASE("config: what switches a nano product's dump on and off") {
 }
 
 TEST_CASE("config: a nano product's items without a model select nothing, and what it does not read counts") {
-  const ParsedConfig parsed =
-      with_keys(R"("dump_list": [{"layer": ["a"]}, {"model_name": "net", "layer": ["b"]}], "dump_step": "2|4-5")");
+  const ParsedConfig parsed = with_keys(
+      R"("dump_list": [{"layer": ["a"]}, {"model_name": "net", "layer": ["b"]}], "dump_step": "2|4-5")");
   REQUIRE(parsed.status == Status::ok);
   REQUIRE(parsed.config.models.size() == 1);
   CHECK(parsed.config.models[0].layers[0] == "b");

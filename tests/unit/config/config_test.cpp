@@ -339,7 +339,8 @@ TEST_CASE("config: every file of refuse/ is refused for its reason, at its place
   kCorpus.check_refused(kRefused);
 }
 
-TEST_CASE("config: the parser of acl.json alone says of it what that of all dialects does, and refuses others") {
+TEST_CASE(
+    "config: the parser of acl.json alone says of it what that of all dialects does, and refuses others") {
   const auto parse = [](std::string_view text, std::vector<std::byte>& memory, DumpConfig& config,
                         ConfigError& error) {
     memory.resize(config_memory_bytes(text.size()));
@@ -368,8 +369,7 @@ TEST_CASE("config: the parser of acl.json alone says of it what that of all dial
     REQUIRE(ParsedConfig(text).status == Status::ok);
     CHECK(parse(text, memory, config, error) == Status::config_refused);
     CHECK(error.key == (name[0] == 'm' ? "common_dump_settings" : "dump_config"));
-    CHECK(error.reason ==
-          "of a dialect that this program was built without: it reads CANN's acl.json only");
+    CHECK(error.reason == "of a dialect that this program was built without: it reads CANN's acl.json only");
     CHECK_FALSE(config.asked);
   }
   std::vector<std::byte> memory;
@@ -379,7 +379,8 @@ TEST_CASE("config: the parser of acl.json alone says of it what that of all dial
   CHECK(parse(plan, memory, config, error) == Status::config_refused);
 }
 
-TEST_CASE("config: a key whose reader the program does not ask for is refused at its place, and never ignored") {
+TEST_CASE(
+    "config: a key whose reader the program does not ask for is refused at its place, and never ignored") {
   const std::string seal(64, 'a');
   const struct {
     std::string key;

@@ -37,7 +37,9 @@ struct Shape {
 /// By how much the work may grow per byte when the text grows from `from` to `to` bytes.
 double growth_per_byte(const Shape& shape, std::size_t from, std::size_t to) {
   if (shape.bytes_per_layer == 0) return 1;
-  const auto levels = [&](std::size_t bytes) { return std::log2(static_cast<double>(bytes / shape.bytes_per_layer)); };
+  const auto levels = [&](std::size_t bytes) {
+    return std::log2(static_cast<double>(bytes / shape.bytes_per_layer));
+  };
   return levels(to) / levels(from);
 }
 

@@ -73,8 +73,8 @@ TEST_CASE("account: a name that no operator has is told, of a named model and of
     const ModelRule rules[] = {rule_of(model, layers)};
     AccountBench bench(config_of(rules));
     bench.step({0, 1});
-    CHECK(bench.end() == Lines{model.empty() ? "never,no_op,0,0,0,_/_/model/conv9"
-                                             : "never,no_op,0,0,9,net/_/model/conv9"});
+    CHECK(bench.end() ==
+          Lines{model.empty() ? "never,no_op,0,0,0,_/_/model/conv9" : "never,no_op,0,0,9,net/_/model/conv9"});
   }
 }
 
@@ -449,17 +449,23 @@ TEST_CASE("account: each fault of a tensor has a cause of its own in the journal
 
 TEST_CASE("account: a tensor that makes no sense is lost, and told once per operator with the numbers") {
   std::vector<std::string> said;
-  TextLog log([](void* to, std::string_view line) {
-    if (line.starts_with("lost") || line.starts_with("doubt"))
-      static_cast<std::vector<std::string>*>(to)->emplace_back(line);
-  }, &said);
+  TextLog log(
+      [](void* to, std::string_view line) {
+        if (line.starts_with("lost") || line.starts_with("doubt"))
+          static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+      },
+      &said);
   FakeMemory memory;
   FakeSink sink;
   FakeClock clock;
   alignas(8) std::byte ring[4096];
   std::byte scratch[1024];
-  BasicSession<FakeMemory> session(
-      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .when_full = WhenFull::inline_drain, .log = &log});
+  BasicSession<FakeMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::inline_drain,
+                                    .log = &log});
   BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
   REQUIRE(session.init() == Status::ok);
   REQUIRE(session.set_config(everything()) == Status::ok);
@@ -476,15 +482,18 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   few.bytes = 63;
   CHECK(capture(0, tensors.input, few) == Status::invalid_tensor);
   CHECK(capture(0, tensors.input, few) == Status::invalid_tensor);
-  CHECK(said == Lines{"lost: output 0 of operator \"conv1_relu1\" of model \"net\" at step 0: 63 bytes given, "
-                      "float32 [4,4] takes 64"});
+  CHECK(said ==
+        Lines{"lost: output 0 of operator \"conv1_relu1\" of model \"net\" at step 0: 63 bytes given, "
+              "float32 [4,4] takes 64"});
   said.clear();
   CHECK(capture(0, tensors.input, tensors.output) == Status::ok);
 
   TensorView untyped = tensors.input;
   untyped.dtype = DType::undefined;
   CHECK(capture(1, untyped, tensors.output) == Status::unknown_dtype);
-  CHECK(said == Lines{"lost: input 0 of operator \"pool1\" of model \"net\" at step 3: 64 bytes given, and no dtype"});
+  CHECK(
+      said ==
+      Lines{"lost: input 0 of operator \"pool1\" of model \"net\" at step 3: 64 bytes given, and no dtype"});
   said.clear();
   untyped.bytes = 0;
   const Dim none = 0;
@@ -495,8 +504,10 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   TensorView unsized = tensors.input;
   unsized.shape = negative;
   CHECK(capture(2, unsized, tensors.output) == Status::uncountable_shape);
-  CHECK(said == Lines{"lost: input 0 of operator \"fc\" of model \"net\" at step 5: 64 bytes given, float32 [4,-1] has "
-                      "no size"});
+  CHECK(
+      said ==
+      Lines{"lost: input 0 of operator \"fc\" of model \"net\" at step 5: 64 bytes given, float32 [4,-1] has "
+            "no size"});
   CHECK(session.counts().invalid == 4);
   REQUIRE(session.unload_model(plan) == Status::ok);
 
@@ -522,7 +533,8 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   singles.single_ops = true;
   REQUIRE(session.init() == Status::ok);
   REQUIRE(session.set_config(singles) == Status::ok);
-  for (int i = 0; i < 2; ++i) CHECK(recorder.capture_single_op(single, {&few, 1}, {}) == Status::invalid_tensor);
+  for (int i = 0; i < 2; ++i)
+    CHECK(recorder.capture_single_op(single, {&few, 1}, {}) == Status::invalid_tensor);
   CHECK(said.size() == 1);
   CHECK(session.counts().invalid == 7);
 }

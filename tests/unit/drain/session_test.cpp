@@ -300,8 +300,7 @@ TEST_CASE("session: a recorder may keep what it can where the session drops, but
   const auto fill = [&](auto& recorder) {
     bool degraded = false;
     REQUIRE(recorder.begin_step(plan) == Status::ok);
-    for (int i = 0; i < 100; ++i)
-      degraded |= recorder.capture(0, {&large, 1}, {}) == Status::degraded;
+    for (int i = 0; i < 100; ++i) degraded |= recorder.capture(0, {&large, 1}, {}) == Status::degraded;
     REQUIRE(recorder.end_step() == Status::ok);
     return degraded;
   };

@@ -6,8 +6,8 @@
 
 #include "platform/posix/mindspore/files.hpp"
 #include "platform/posix/tree_sink.hpp"
-#include "tests/support/temporary_directory.hpp"
 #include "tests/support/fakes.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -127,8 +127,10 @@ TEST_CASE("mindspore files: arguments of an operator with a long name are writte
   std::string mapping;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
     if (!entry.is_regular_file()) continue;
-    if (entry.path().filename() == "mapping.csv") mapping = read_file(entry.path());
-    else files += read_file(entry.path()) == "null" ? 1 : 0;
+    if (entry.path().filename() == "mapping.csv")
+      mapping = read_file(entry.path());
+    else
+      files += read_file(entry.path()) == "null" ? 1 : 0;
   }
   CHECK(files == 1);
   CHECK(mapping.find(std::string(300, 'n') + "-op1.json") != mapping.npos);

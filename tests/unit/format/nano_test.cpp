@@ -223,7 +223,8 @@ TEST_CASE("nano: positions are told only where tensors before others are missing
     if (reader.open(file, file.size()) == Status::ok) {
       for (RecordTensor read; reader.next(read);) positions.push_back(read.index);
     }
-    if (reader.status() != Status::ok) positions.push_back(static_cast<std::uint32_t>(reader.status()) + 1000);
+    if (reader.status() != Status::ok)
+      positions.push_back(static_cast<std::uint32_t>(reader.status()) + 1000);
     return positions;
   };
   using Positions = std::vector<std::uint32_t>;

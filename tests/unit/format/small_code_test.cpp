@@ -152,8 +152,7 @@ TEST_CASE("small code: operators that overflow, each with its report, but for el
 }
 
 TEST_CASE("small code: a config with patterns or parts of types is not supported, ranges and marks are") {
-  for (const Unusual what :
-       {Unusual::patterns, Unusual::type_parts, Unusual::exclusions})
+  for (const Unusual what : {Unusual::patterns, Unusual::type_parts, Unusual::exclusions})
     CHECK(static_cast<Status>(status_of_small_code(what)) == Status::not_supported);
   for (const Unusual what : {Unusual::ranges, Unusual::marked})
     CHECK(static_cast<Status>(status_of_small_code(what)) == Status::ok);

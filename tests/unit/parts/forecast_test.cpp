@@ -142,7 +142,8 @@ TEST_CASE("forecast: in words") {
   CHECK(bytes_text(UINT64_MAX) == "18.4 EB");
 }
 
-TEST_CASE("text log: torchair's dump_layer does not bring Data operators where the model tells no producers") {
+TEST_CASE(
+    "text log: torchair's dump_layer does not bring Data operators where the model tells no producers") {
   std::string told;
   const auto add_line = [](void* to, std::string_view line) {
     static_cast<std::string*>(to)->append(line).append("\n");
@@ -167,8 +168,9 @@ TEST_CASE("text log: torchair's dump_layer does not bring Data operators where t
       plan.model = &model;
       told.clear();
       log.model_loaded(config, plan);
-      CHECK((told.find("model \"net\": Data operators that feed the chosen ones are not captured, as the model "
-                       "does not tell its producers\n") != told.npos) == (world_size == 1 && !tells));
+      CHECK(
+          (told.find("model \"net\": Data operators that feed the chosen ones are not captured, as the model "
+                     "does not tell its producers\n") != told.npos) == (world_size == 1 && !tells));
     }
   }
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "opdump/config/parse.hpp"
 #include "opdump/base/name_list.hpp"
+#include "opdump/config/parse.hpp"
 
 using namespace opdump;
 

@@ -25,7 +25,7 @@ class RandomNames : public tests::Random {
 
   /// One of few, of which some have the same form in names of files.
   std::string_view name() {
-    static constexpr std::string_view kNames[] = {"a/b", "a.b", "a_b", "a b", "c",   "c/d", "c_d",
+    static constexpr std::string_view kNames[] = {"a/b", "a.b", "a_b", "a b", "c",     "c/d",   "c_d",
                                                   "e",   "e_",  "e/",  "",    "a/b/c", "a_b_c", "\xc3\xa9"};
     return kNames[below(std::size(kNames))];
   }
@@ -63,8 +63,10 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
     std::vector<std::vector<std::string_view>> originals(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
       originals[i] = random.names(random.often() ? 0 : 2);
-      ops[i] = {.name = random.name(), .type = random.often() ? random.name() : "HcomAllReduce",
-                .original_names = originals[i], .level = static_cast<OpLevel>(random.below(3)),
+      ops[i] = {.name = random.name(),
+                .type = random.often() ? random.name() : "HcomAllReduce",
+                .original_names = originals[i],
+                .level = static_cast<OpLevel>(random.below(3)),
                 .marked = !random.often()};
     }
     std::vector<Rule> lists(1 + random.below(5));
@@ -72,7 +74,8 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
     const bool watch = !random.often();
     for (Rule& list : lists) {
       list.layers = random.names(4);
-      for (std::size_t i = random.below(4); i != 0; --i) list.ranges.push_back({random.name(), random.name()});
+      for (std::size_t i = random.below(4); i != 0; --i)
+        list.ranges.push_back({random.name(), random.name()});
       if (random.often()) list.ranges.clear();
       for (std::size_t i = random.below(3); i != 0; --i)
         list.exclusions.push_back({.by_type = random.often(), .name = random.name()});
@@ -87,12 +90,18 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
                      .type_parts = list.type_parts,
                      .patterns = list.patterns,
                      .marked = !random.often()};
-      rules.push_back({.model_name = "m", .any_model = random.often(), .all_layers = !random.often(),
-                       .layers = list.layers, .extras = random.often() ? &list.extras : nullptr});
+      rules.push_back({.model_name = "m",
+                       .any_model = random.often(),
+                       .all_layers = !random.often(),
+                       .layers = list.layers,
+                       .extras = random.often() ? &list.extras : nullptr});
       if (rules.back().all_layers) rules.back().layers = {};
     }
-    const DumpConfig config = {.active = true, .mode = static_cast<DumpMode>(random.below(3)),
-                               .level = static_cast<DumpLevel>(random.below(3)), .models = rules, .watch = watch};
+    const DumpConfig config = {.active = true,
+                               .mode = static_cast<DumpMode>(random.below(3)),
+                               .level = static_cast<DumpLevel>(random.below(3)),
+                               .models = rules,
+                               .watch = watch};
     const ModelDesc model = {.name = "m", .ops = ops};
     std::vector<std::uint8_t> walked(ops.size());
     std::vector<std::uint8_t> found(ops.size());

@@ -46,7 +46,9 @@ TEST_CASE("plan: models by file name before graph name, layers by own or fused n
 
 TEST_CASE("plan: a name that no operator has stands for the one whose files are named so") {
   constexpr std::string_view kFused[] = {"fused/x.y"};
-  static const OpDesc ops[] = {{.name = "model/conv2d/Conv2D"}, {.name = "model_pool"}, {.name = "model/pool"},
+  static const OpDesc ops[] = {{.name = "model/conv2d/Conv2D"},
+                               {.name = "model_pool"},
+                               {.name = "model/pool"},
                                {.name = "add", .original_names = kFused}};
   const auto matched = [](std::string_view layer, std::span<const OpRange> ranges = {}) {
     const ModelExtras extras = {.ranges = ranges};

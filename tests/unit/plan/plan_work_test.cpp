@@ -60,7 +60,9 @@ std::uint64_t work(Form shape, bool any_model, std::size_t count) {
     op_names.push_back(shape == Form::same_name ? "same" : name_of(i, '/'));
     const bool misses = shape == Form::unknown;
     names.push_back(shape == Form::same_name ? "same"
-                                              : name_of(count - 1 - i, misses ? '-' : shape == Form::file_forms ? '_' : '/'));
+                                             : name_of(count - 1 - i, misses                      ? '-'
+                                                                      : shape == Form::file_forms ? '_'
+                                                                                                  : '/'));
     if (shape == Form::kernel_types) names.back().erase(0, names.back().find('/') + 1);
   }
   std::vector<OpDesc> ops;
@@ -94,7 +96,8 @@ std::uint64_t work(Form shape, bool any_model, std::size_t count) {
   for (std::size_t i = 0; many && i < count; ++i)
     rules.push_back(
         {.model_name = "m", .any_model = any_model, .all_layers = false, .layers = list.subspan(i, 1)});
-  const bool listed = shape == Form::one_rule || shape == Form::file_forms || shape == Form::suspects || shape == Form::unknown;
+  const bool listed = shape == Form::one_rule || shape == Form::file_forms || shape == Form::suspects ||
+                      shape == Form::unknown;
   if (!many)
     rules.push_back({.model_name = "m",
                      .any_model = any_model,

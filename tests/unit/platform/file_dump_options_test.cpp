@@ -73,8 +73,10 @@ Outcome dumped(const std::string& options) {
 
 constexpr Dim kFourDims[] = {4};
 constexpr float kFourValues[] = {1.5f, 1.5f, 1.5f, 1.5f};
-const TensorView kFourFloats = {
-    .address = address_of(kFourValues), .bytes = sizeof kFourValues, .dtype = DType::float32, .shape = kFourDims};
+const TensorView kFourFloats = {.address = address_of(kFourValues),
+                                .bytes = sizeof kFourValues,
+                                .dtype = DType::float32,
+                                .shape = kFourDims};
 
 /// The path of a config that dumps end to end as MindSpore does, below `root`; empty where it cannot be.
 std::string end_to_end_config(const TemporaryDirectory& directory, const std::string& root,
@@ -112,9 +114,9 @@ TEST_CASE("file dump: a model that was loaded before the start is dumped, unless
   HostMemory memory;
   std::vector<std::string> said;
   posix::FileDump dump(memory);
-  dump.log_to([](void* to, std::string_view line) {
-    static_cast<std::vector<std::string>*>(to)->emplace_back(line);
-  }, &said);
+  dump.log_to(
+      [](void* to, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
+      &said);
   ModelPlanFor<1> plan;
   {
     ModelPlanFor<1> gone;
@@ -158,8 +160,8 @@ TEST_CASE("file dump: the log goes to stderr until it is told where") {
       posix::FileDump dump(memory);
       if (silent) dump.log_to(nullptr, nullptr);
       ModelPlanFor<1> plan;
-      const bool good = dump.start(config.c_str()) == Status::ok && dump.load_model(plan, kModel) == Status::ok &&
-                        dump.stop() == Status::ok;
+      const bool good = dump.start(config.c_str()) == Status::ok &&
+                        dump.load_model(plan, kModel) == Status::ok && dump.stop() == Status::ok;
       std::fflush(stderr);
       _exit(good ? 0 : 1);
     }
@@ -436,14 +438,22 @@ TEST_CASE("file dump: describes its loaded models for the tool") {
   constexpr std::uint32_t kProducers[] = {0, 1};
   constexpr OpAttribute kAttributes[] = {{"transpose_a", "True"}, {"alpha", "1"}};
   const OpDesc ops[] = {
-      {.name = "conv/1", .type = "Conv2D", .task_id = 3, .stream_id = 1, .original_names = kFused,
-       .attributes = kAttributes, .marked = true},
+      {.name = "conv/1",
+       .type = "Conv2D",
+       .task_id = 3,
+       .stream_id = 1,
+       .original_names = kFused,
+       .attributes = kAttributes,
+       .marked = true},
       {.name = "kernel\xc3\xa9", .type = "Relu", .level = OpLevel::kernel, .producers = kProducers}};
   constexpr Dim kDims[] = {1, 2, 4, 4, 16};
   constexpr Dim kOriginal[] = {1, 20, 4, 4};
-  const TensorView tensors[] = {
-      {.bytes = 1024, .dtype = DType::float16, .format = Format::nc1hwc0, .shape = kDims, .original_shape = kOriginal},
-      {.bytes = 7, .dtype = DType::string}};
+  const TensorView tensors[] = {{.bytes = 1024,
+                                 .dtype = DType::float16,
+                                 .format = Format::nc1hwc0,
+                                 .shape = kDims,
+                                 .original_shape = kOriginal},
+                                {.bytes = 7, .dtype = DType::string}};
   const CapturedTensors of_ops[] = {{.inputs = tensors, .outputs = {tensors, 1}}, {}};
   const ModelDesc net = {.name = "net", .graph_name = "main", .id = 4, .ops = ops, .tensors = of_ops};
   HostMemory memory;

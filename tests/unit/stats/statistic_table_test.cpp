@@ -241,7 +241,8 @@ TEST_CASE("statistics: complex tensors have arrays and no rows, and the log says
   const float values[] = {1, 2, 3, 4};
   const Dim dims[] = {2};
   const Dim number[] = {4};
-  const TensorView input = {.address = address_of(values), .bytes = 16, .dtype = DType::complex64, .shape = dims};
+  const TensorView input = {
+      .address = address_of(values), .bytes = 16, .dtype = DType::complex64, .shape = dims};
   const TensorView output = {
       .address = address_of(values), .bytes = 16, .dtype = DType::float32, .shape = number};
   for (const DumpData data : {DumpData::statistics, DumpData::full}) {
@@ -264,15 +265,17 @@ TEST_CASE("statistics: complex tensors have arrays and no rows, and the log says
     CHECK(bench.session.counts().lost() == 0);
     CHECK(bench.session.counts().empty == 2);
     for (const char* step : {"0", "1"}) {
-      const std::string rows = rows_at(bench.sink, "/dump|rank_3/net/7/" + std::string(step) + "|statistic.csv");
+      const std::string rows =
+          rows_at(bench.sink, "/dump|rank_3/net/7/" + std::string(step) + "|statistic.csv");
       CHECK(split(rows, '\n').size() == 2);  // with what follows the last
       CHECK(rows.find(",output,0,16,float32,") != rows.npos);
     }
     std::size_t arrays = 0;
     for (const auto& [path, object] : bench.sink.objects) arrays += path.ends_with(".complex64.npy") ? 1 : 0;
     CHECK(arrays == (data == DumpData::full ? 2 : 0));
-    CHECK(told.find("left out: input 0 of operator \"Default/Add-op0\" of model \"net\" at step 0: 16 bytes given, "
-                    "complex64 [2] has no row in statistic.csv, an array only\n") != told.npos);
+    CHECK(told.find(
+              "left out: input 0 of operator \"Default/Add-op0\" of model \"net\" at step 0: 16 bytes given, "
+              "complex64 [2] has no row in statistic.csv, an array only\n") != told.npos);
     CHECK(told.find("left out:") == told.rfind("left out:"));
   }
 }

@@ -27,13 +27,14 @@ struct Rig {
     write_file(place, "");
     std::filesystem::resize_file(place, bytes);
     configure(options);
-    dump.log_to([](void* to, std::string_view line) {
-      static_cast<std::vector<std::string>*>(to)->emplace_back(line);
-    }, &said);
+    dump.log_to([](void* to,
+                   std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
+                &said);
   }
 
   void configure(const std::string& options) {
-    write_file(config, R"({"dump": {"dump_path": ")" + place + R"(", "dump_list": [{}]}, "opdump": )" + options + "}");
+    write_file(config, R"({"dump": {"dump_path": ")" + place + R"(", "dump_list": [{}]}, "opdump": )" +
+                           options + "}");
   }
 
   Status run(int steps) {
@@ -96,7 +97,8 @@ TEST_CASE("raw storage: FileDump starts and stops on it, run after run") {
     CHECK(rig.records() == std::pair(5 * boot, boot));
   }
   REQUIRE(!rig.said.empty());
-  CHECK(rig.said[0] == rig.place + ": file, 64 blocks of 16 KiB, 1 MiB; a log has 0 of them, and this is boot 1");
+  CHECK(rig.said[0] ==
+        rig.place + ": file, 64 blocks of 16 KiB, 1 MiB; a log has 0 of them, and this is boot 1");
 }
 
 TEST_CASE("raw storage: a full one refuses records, and FileDump tells of it") {
@@ -134,8 +136,9 @@ TEST_CASE("raw storage: FileDump names what it refuses") {
   Rig limited(R"({"max_bytes": 100000})");
   CHECK(limited.dump.start(limited.config.c_str()) == Status::not_supported);
   CHECK(limited.dump.error() ==
-        limited.place + ": opdump.max_bytes is for directories; of raw storage a dump has all there is: leave "
-                        "the key out");
+        limited.place +
+            ": opdump.max_bytes is for directories; of raw storage a dump has all there is: leave "
+            "the key out");
   limited.configure(R"({"layout": "mindspore_cpu"})");
   CHECK(limited.dump.start(limited.config.c_str()) == Status::not_supported);
   CHECK(limited.dump.error().find("the layout \"cann\" alone") != std::string::npos);
@@ -150,7 +153,8 @@ TEST_CASE("raw storage: who asks for what runs when the process dies is told tha
   rig.dump.on_crash(posix::OnCrash::dump);
   REQUIRE(rig.dump.start(rig.config.c_str()) == Status::ok);
   CHECK(std::find(rig.said.begin(), rig.said.end(),
-                  "what runs when the process dies is not dumped: the dump goes to raw storage") != rig.said.end());
+                  "what runs when the process dies is not dumped: the dump goes to raw storage") !=
+        rig.said.end());
   CHECK(rig.run(1) == Status::ok);
 }
 

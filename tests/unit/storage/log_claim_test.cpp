@@ -83,7 +83,8 @@ TEST_CASE("claim: erased storage may be erased, of either value") {
   LogClaim claim;
   CHECK(claim.inspect(storage.device()) == Status::ok);
   CHECK(claim.blocks_of_log() == 0);
-  for (std::uint32_t block = 0; block < kPart.block_count; ++block) CHECK(claim.may_erase(block) == Status::ok);
+  for (std::uint32_t block = 0; block < kPart.block_count; ++block)
+    CHECK(claim.may_erase(block) == Status::ok);
 }
 
 TEST_CASE("claim: what lies there is named with its place") {
@@ -95,7 +96,8 @@ TEST_CASE("claim: what lies there is named with its place") {
       {0, kSquash, "at byte 0: a SquashFS file system. "},
       {2 * kBlock + 1080, {"\x53\xef", 2}, "at byte 16384: an ext2, ext3 or ext4 file system. "},
       {4 * kBlock + 510, {"\x55\xaa", 2}, "at byte 32768: a boot sector"},
-      {31 * kBlock + 17, "hello", "at byte 253952: bytes that no log wrote, such as 68 65 6c 6c 6f ff ff ff. "},
+      {31 * kBlock + 17, "hello",
+       "at byte 253952: bytes that no log wrote, such as 68 65 6c 6c 6f ff ff ff. "},
   };
   for (const auto& one : cases) {
     Storage storage;
@@ -147,8 +149,9 @@ TEST_CASE("claim: beside a log, what a loss of power cannot have left is refused
   storage.put((newest + 1) * kBlock, {"\0\0\0\0\0\0\0\0", 8});
   storage.put((newest + 1 + LogClaim::kTornBlocks) * kBlock + 300, "somebody else's");
   CHECK(claim.inspect(storage.device()) == Status::already_exists);
-  CHECK(claim.reason().starts_with(
-      "at byte " + std::to_string((newest + 1 + LogClaim::kTornBlocks) * kBlock) + ": bytes that no log wrote"));
+  CHECK(claim.reason().starts_with("at byte " +
+                                   std::to_string((newest + 1 + LogClaim::kTornBlocks) * kBlock) +
+                                   ": bytes that no log wrote"));
 }
 
 TEST_CASE("claim: the first header of all may be cut off") {
@@ -168,7 +171,8 @@ TEST_CASE("claim: a log of another geometry is named") {
   device.geometry.block_count = 16;
   LogClaim claim;
   CHECK(claim.inspect(device) == Status::not_supported);
-  CHECK(claim.reason().starts_with("at byte 0: a flash log of 32 blocks of 8192 bytes, programmed by 512, in version 3"));
+  CHECK(claim.reason().starts_with(
+      "at byte 0: a flash log of 32 blocks of 8192 bytes, programmed by 512, in version 3"));
 }
 
 TEST_CASE("claim: after a loss of power anywhere the log is taken for its own") {

@@ -78,7 +78,8 @@ TEST_CASE("MTD, emulated: a log on NAND keeps off bad blocks and from reprogramm
   Part part(kNand);
   part.mtd.bad = {0, 7, 8, 63};
   check_round(part);
-  CHECK(part.report.starts_with("/dev/mtd6: NAND flash, 64 blocks of 16 KiB, 1 MiB, 4 of the blocks bad; a log has"));
+  CHECK(part.report.starts_with(
+      "/dev/mtd6: NAND flash, 64 blocks of 16 KiB, 1 MiB, 4 of the blocks bad; a log has"));
 }
 
 TEST_CASE("MTD, emulated: a log on NOR, programmed byte by byte") {
@@ -154,7 +155,8 @@ TEST_CASE("MTD, emulated: what a log cannot use is refused with the reason") {
   CHECK(refusal(shape) == "/dev/mtd6: the system has this partition read-only");
   shape = kUbi;
   shape.ubi_type = "static";
-  CHECK(refusal(shape) == "/dev/mtd6: is a static UBI volume; a log needs one made with 'ubimkvol -t dynamic'");
+  CHECK(refusal(shape) ==
+        "/dev/mtd6: is a static UBI volume; a log needs one made with 'ubimkvol -t dynamic'");
 }
 
 TEST_CASE("MTD, emulated: locked blocks are refused, and read") {

@@ -33,8 +33,9 @@ class PrivateTensors {
         const bool is_output = i >= all_.inputs.size();
         if (rule_of_[i] != nullptr) continue;
         const std::uint16_t at = positions != nullptr ? positions[i] : source.index_of(i, all_.inputs.size());
-        const bool named = at == PrivacyFilter<Memory>::kNoPosition ? !keeps_whole(rule) && !is_attribute(all_[i])
-                                           : names_tensor(rule, is_output, at);
+        const bool named = at == PrivacyFilter<Memory>::kNoPosition
+                               ? !keeps_whole(rule) && !is_attribute(all_[i])
+                               : names_tensor(rule, is_output, at);
         if (!named) continue;
         rule_of_[i] = at == PrivacyFilter<Memory>::kNoPosition ? &kKeepsNothing : &rule;
         any_ = any_ || !keeps_whole(*rule_of_[i]);

@@ -200,7 +200,8 @@ class RecordSender {
 
   /// Finds room for a chunk that is not `data`, as `Ring::reserve` gives it, and writes its head, which tells
   /// of the gap before it. Waits as WhenFull says.
-  [[gnu::always_inline]] Status open(const ChunkHead& head, std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+  [[gnu::always_inline]] Status open(const ChunkHead& head, std::uint32_t least, std::uint32_t most,
+                                     MutableBytes& chunk) {
     const Status status = feed_.room(least, most, chunk);
     if (status == Status::ok) ::new (chunk.data()) ChunkHead(head.with(untold_.gap()));
     return status;
@@ -340,13 +341,13 @@ class RecordSender {
 
   // Lists go by value, so that `record_again` keeps them in registers.
   OPDUMP_APART Status stream_again(const SentHeads::Entry& sent, std::span<const TensorView> inputs,
-                                        std::span<const TensorView> outputs) {
+                                   std::span<const TensorView> outputs) {
     return stream({inputs, outputs}, sent.data_bytes, sent.head_bytes);
   }
 
   OPDUMP_APART Status give_up_again(const ModelPlan& plan, const SentHeads::Entry& sent,
-                                         std::uint64_t unix_us, std::span<const TensorView> inputs,
-                                         std::span<const TensorView> outputs, Status cause) {
+                                    std::uint64_t unix_us, std::span<const TensorView> inputs,
+                                    std::span<const TensorView> outputs, Status cause) {
     RecordSource source = describe(plan.model->ops[sent.op], &plan, plan.target, unix_us, {inputs, outputs});
     source.sequence = sequence_ - 1;
     begun_ = !sent.again.last();
@@ -386,8 +387,7 @@ class RecordSender {
   /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
   std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
     if (!degrades()) return 0;
-    const auto reduced =
-        Wire::reduced_bytes(*context().reduction, tensors, head_bytes) - sizeof(ChunkHead);
+    const auto reduced = Wire::reduced_bytes(*context().reduction, tensors, head_bytes) - sizeof(ChunkHead);
     const auto headroom = ring().size() / 4 + Ring::kGranule + 2 * (reduced + 2 * Ring::kGranule);
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
@@ -444,8 +444,7 @@ class RecordSender {
     const std::uint32_t chunk_bytes = sizeof(ChunkHead) + head_bytes;
     const MutableBytes chunk = feed_.room_at_once(chunk_bytes);
     if (chunk.data() == nullptr) return false;
-    ::new (chunk.data())
-        ChunkHead(chunk_head(ChunkKind::lost, false, cause, untold_.gap(), head_bytes));
+    ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::lost, false, cause, untold_.gap(), head_bytes));
     Wire::encode_bare(source, chunk.data() + sizeof(ChunkHead));
     commit(chunk_bytes);
     return true;

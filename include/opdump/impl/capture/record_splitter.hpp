@@ -45,8 +45,8 @@ class RecordSplitter {
 
   /// As `PrivacyFilter::take`, of the session's.
   template <class Take>
-  Status take_private(RecordSource& source, bool in_plan, const OpDesc& owner,
-                      const std::uint16_t* positions, bool always, const Take& take_kept) {
+  Status take_private(RecordSource& source, bool in_plan, const OpDesc& owner, const std::uint16_t* positions,
+                      bool always, const Take& take_kept) {
     return sender_.context().kept->take(sender_, source, in_plan, owner, positions, always, take_kept);
   }
 

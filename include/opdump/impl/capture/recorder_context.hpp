@@ -48,7 +48,7 @@ struct RecorderContext {
   [[no_unique_address]] Maybe<build::kFaults, std::atomic<bool>> crashed{false};
   [[no_unique_address]] Maybe<build::kWait, std::atomic<Waker*>> waker{};
   std::uint32_t block_limit_ms = 1000;
-  std::uint32_t generation = 0;  ///< of the session; 0: it is off
+  std::uint32_t generation = 0;          ///< of the session; 0: it is off
   WhenFull when_full = WhenFull::block;  ///< of recorders without one of their own
   std::uint8_t target = Targets::kNone;  ///< of the latest config
   bool single_ops = false;               ///< the latest config wants operators run outside a model

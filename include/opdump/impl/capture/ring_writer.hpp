@@ -51,27 +51,15 @@ class RingWriter {
   }
 
   /// From now on nothing is captured; the drainer may still be at work on the ring.
-  void detach() {
-    context_ = nullptr;
-  }
+  void detach() { context_ = nullptr; }
 
   /// Whether it is attached to that context; a recorder that has been taken back is attached to none.
-  bool is_attached_to(const void* context) const {
-    return context_ == context;
-  }
+  bool is_attached_to(const void* context) const { return context_ == context; }
 
-  const RecorderContext<Memory>& context() const {
-    return *context_;
-  }
-  std::size_t slot() const {
-    return slot_;
-  }
-  Ring& ring() {
-    return ring_;
-  }
-  const Ring& ring() const {
-    return ring_;
-  }
+  const RecorderContext<Memory>& context() const { return *context_; }
+  std::size_t slot() const { return slot_; }
+  Ring& ring() { return ring_; }
+  const Ring& ring() const { return ring_; }
 
   /// Comes before the first byte is read of what an operator on that stream has written: `tensors`.
   void prepare([[maybe_unused]] std::uint32_t stream_id, [[maybe_unused]] const CapturedTensors& tensors) {
@@ -134,23 +122,15 @@ class RingWriter {
   }
 
   /// What tensors' bytes are made of from now on; null: they are copied from where they lie.
-  void set_report(const LeanOverflowReport* report) {
-    report_ = report;
-  }
-  bool has_report() const {
-    return report_ != nullptr;
-  }
+  void set_report(const LeanOverflowReport* report) { report_ = report; }
+  bool has_report() const { return report_ != nullptr; }
 
   /// Whether bytes that cannot be read become zeros from now on, instead of losing the record; but those that
   /// are copied in the background.
-  void zero_unreadable(bool zero) {
-    zero_unreadable_ = zero;
-  }
+  void zero_unreadable(bool zero) { zero_unreadable_ = zero; }
 
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
-  OPDUMP_APART Status copy(std::byte* to, const CapturedTensors& tensors) {
-    return copy_all(to, tensors);
-  }
+  OPDUMP_APART Status copy(std::byte* to, const CapturedTensors& tensors) { return copy_all(to, tensors); }
 
   /// The same without the frame of a call, where a copy is no more than that; a driver's code stays apart.
   Status copy_now(std::byte* to, const CapturedTensors& tensors) {
@@ -315,9 +295,7 @@ class RingWriter {
   }
 
   /// Whether its bytes may be copied in the background.
-  bool in_background(const TensorView& tensor) const {
-    return !has_report() && !is_restored(tensor);
-  }
+  bool in_background(const TensorView& tensor) const { return !has_report() && !is_restored(tensor); }
 
   static std::uint32_t padding_at(const std::byte* at, const CopyRules& rules) {
     if constexpr (RuledMemory<Memory>) {

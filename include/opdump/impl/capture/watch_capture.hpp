@@ -50,7 +50,12 @@ class WatchCapture {
  public:
   WatchCapture(RecordSplitter<Memory>& splitter, WatchTally& tally, const Plan& plan, std::size_t op,
                std::span<const TensorView> outputs)
-      : splitter_(splitter), sender_(splitter.sender()), tally_(tally), plan_(plan), op_(op), outputs_(outputs) {
+      : splitter_(splitter),
+        sender_(splitter.sender()),
+        tally_(tally),
+        plan_(plan),
+        op_(op),
+        outputs_(outputs) {
     sender_.count_for(plan, op);
     sender_.feed().prepare(desc().stream_id, {});
   }
@@ -68,8 +73,7 @@ class WatchCapture {
     bool changed = false;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       Status status = watched.outputs[i].keep(outputs_[i]);
-      if (status == Status::ok)
-        status = watched.outputs[i].look(*sender_.context().memory, nullptr, changed);
+      if (status == Status::ok) status = watched.outputs[i].look(*sender_.context().memory, nullptr, changed);
       if (status != Status::ok) return lose(status);
     }
     watched.output_count = static_cast<std::uint32_t>(outputs_.size());
@@ -118,16 +122,15 @@ class WatchCapture {
 
   void tell(const Overwrite& overwrite) {
     tally_.add(overwrite);
-    if (sender_.context().watch_listener != nullptr)
-      sender_.context().watch_listener->overwritten(overwrite);
+    if (sender_.context().watch_listener != nullptr) sender_.context().watch_listener->overwritten(overwrite);
   }
 
   /// The outputs are of `owner`.
   Status record(std::string_view name, std::span<const TensorView> outputs, const OpDesc& owner) {
     OpDesc named = desc();
     named.name = name;
-    RecordSource source = sender_.describe(named, &plan_, plan_.target,
-                                           sender_.begin_record(plan_.target), {.outputs = outputs});
+    RecordSource source = sender_.describe(named, &plan_, plan_.target, sender_.begin_record(plan_.target),
+                                           {.outputs = outputs});
     source.of = &desc();
     return splitter_.take(source, false, owner);
   }

@@ -46,10 +46,9 @@ struct FinishedChunks {
     const bool reduced = build::kStatistics && head.kind == ChunkKind::reduced;
     const std::string_view suffix = Reduction::kSuffix.substr(0, reduced ? Reduction::kSuffix.size() : 0);
     DrainLedger::ToldName name;
-    const Status status =
-        ledger.try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes) {
-          return stream.writer.begin(ledger.sink, made);
-        });
+    const Status status = ledger.try_names(
+        stream, record, suffix, name,
+        [&](const ObjectName& made, MutableBytes) { return stream.writer.begin(ledger.sink, made); });
     stream.state = DrainLedger::State::writing;
     ledger.note_failure(stream, status);
   }

@@ -22,7 +22,8 @@ inline TextWriter& add_hex(TextWriter& to, std::uint64_t value) {
   return to.add('"');
 }
 
-inline void add_unit(TextWriter& to, std::string_view name, const FullOverflowReport& report, OverflowUnit unit) {
+inline void add_unit(TextWriter& to, std::string_view name, const FullOverflowReport& report,
+                     OverflowUnit unit) {
   constexpr FullOverflowReport kNone;
   // All units of the newer layout appear as the AI core.
   const bool core = unit == OverflowUnit::ai_core;

@@ -172,7 +172,8 @@ class OpIndex {
   /// The entries for which `compare` gives 0.
   template <class Compare>
   Names group(Compare compare) const {
-    const std::size_t first = count_while(names_, [&](const IndexedName& entry) { return compare(entry) < 0; });
+    const std::size_t first =
+        count_while(names_, [&](const IndexedName& entry) { return compare(entry) < 0; });
     const Names rest = names_.subspan(first);
     return rest.first(count_while(rest, [&](const IndexedName& entry) { return compare(entry) == 0; }));
   }

@@ -119,7 +119,8 @@ inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std:
       if (bits[i] == 0) continue;
       const std::span<const std::uint32_t> producers = ops[i].producers;
       for (const std::uint32_t from : producers) {
-        if (from < ops.size() && is_data(ops[from])) bits[from] = static_cast<std::uint8_t>(bits[from] | wanted);
+        if (from < ops.size() && is_data(ops[from]))
+          bits[from] = static_cast<std::uint8_t>(bits[from] | wanted);
       }
     }
   }
@@ -248,7 +249,9 @@ class IndexedPlan {
     });
   }
 
-  static bool watches(const ModelRule& rule) { return rule.extras != nullptr && !rule.extras->watched.empty(); }
+  static bool watches(const ModelRule& rule) {
+    return rule.extras != nullptr && !rule.extras->watched.empty();
+  }
 
   void add(std::size_t op, std::uint8_t wanted) {
     if (takes_level(level_, ops_[op].level)) bits_[op] = static_cast<std::uint8_t>(bits_[op] | wanted);

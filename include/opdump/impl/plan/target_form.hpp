@@ -50,7 +50,8 @@ struct TargetMeans {
       return supported ? Status::ok : Status::not_supported;
     }
     const KeptTable* const table = kept;
-    if (!privacy_rules(config).empty() && (table == nullptr || !table->can_tell(config))) return Status::not_supported;
+    if (!privacy_rules(config).empty() && (table == nullptr || !table->can_tell(config)))
+      return Status::not_supported;
     const RecordFormats given = formats;
     RecordFormat* format = nullptr;
     if (config.form.file_format == FileFormat::protobuf) format = given.protobuf;

@@ -43,9 +43,7 @@ struct RecordSource {
     return static_cast<std::uint16_t>(first_index + (i < inputs ? i : i - inputs));
   }
 
-  std::string_view model_name() const {
-    return plan != nullptr ? plan->directory_name : std::string_view();
-  }
+  std::string_view model_name() const { return plan != nullptr ? plan->directory_name : std::string_view(); }
 
   /// The operator that has run.
   const OpDesc& has_run() const {
@@ -85,7 +83,8 @@ inline bool has_bare_bytes([[maybe_unused]] const RecordSource& source) {
 /// `data_bytes` becomes the sum of the tensors' bytes. Calls `add(tensor, is_output)` for each tensor; `add`
 /// returns whether the tensor's list has room for it.
 template <class Add>
-[[gnu::always_inline]] inline Status check_record(const RecordSource& source, DataBytes& data_bytes, Add add) {
+[[gnu::always_inline]] inline Status check_record(const RecordSource& source, DataBytes& data_bytes,
+                                                  Add add) {
   data_bytes = 0;
   if (!texts_fit(source)) return Status::name_too_long;
   const CapturedTensors& tensors = source.tensors;

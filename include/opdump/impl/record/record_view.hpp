@@ -89,14 +89,10 @@ class RecordView {
   }
 
   /// The record's name in the sink, without the time; null: not made yet.
-  const ReadyName* ready_name() const {
-    return ready_name_;
-  }
+  const ReadyName* ready_name() const { return ready_name_; }
 
   /// The head of the record's nano file; empty: not made yet.
-  Bytes nano_head() const {
-    return nano_head_;
-  }
+  Bytes nano_head() const { return nano_head_; }
 
   /// Sets what the drainer has made of this head before. Both must stay as long as this view.
   void set_ready(const ReadyName& name, Bytes nano_head) {
@@ -104,21 +100,11 @@ class RecordView {
     nano_head_ = nano_head;
   }
 
-  const RecordHead& head() const {
-    return *head_;
-  }
-  std::string_view model_name() const {
-    return {texts_, head_->model_name_bytes};
-  }
-  std::string_view type() const {
-    return {end_of(model_name()), head_->type_bytes};
-  }
-  std::string_view name() const {
-    return {end_of(type()), head_->name_bytes};
-  }
-  std::uint32_t tensor_count() const {
-    return std::uint32_t{head_->input_count} + head_->output_count;
-  }
+  const RecordHead& head() const { return *head_; }
+  std::string_view model_name() const { return {texts_, head_->model_name_bytes}; }
+  std::string_view type() const { return {end_of(model_name()), head_->type_bytes}; }
+  std::string_view name() const { return {end_of(type()), head_->name_bytes}; }
+  std::uint32_t tensor_count() const { return std::uint32_t{head_->input_count} + head_->output_count; }
 
   /// Calls `use(tensor, is_output, index)` for the inputs in order, then the outputs, originals filled in.
   template <class Use>
@@ -156,9 +142,7 @@ class RecordView {
     return tensor;
   }
 
-  static const char* end_of(std::string_view text) {
-    return text.data() + text.size();
-  }
+  static const char* end_of(std::string_view text) { return text.data() + text.size(); }
 
   static std::size_t tensor_bytes(const TensorHead& tensor) {
     return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank) +

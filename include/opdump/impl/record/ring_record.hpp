@@ -23,7 +23,15 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6, kept = 7 };
+enum class ChunkKind : std::uint8_t {
+  record = 1,
+  data = 2,
+  lost = 3,
+  reduced = 4,
+  again = 5,
+  report = 6,
+  kept = 7
+};
 
 /// What a recorder lost without a trace in its ring. Empty in a build without a journal to report it.
 struct LossGap {
