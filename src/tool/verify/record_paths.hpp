@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "opdump/impl/record/ring_record.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/types/model.hpp"
 #include "src/tool/verify/journal_line.hpp"
