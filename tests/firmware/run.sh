@@ -73,7 +73,7 @@ firmware_target() {
 # Compares the plans of all configs that the machines named have printed (tests/unit/plan/plan_print.cpp) with those made
 # here.
 same_plans() {
-  here=build/tests/plain
+  here=build/tests/ordinary
   log=build/tests/plans/meson-logs/testlog.json
   results="$results $log"
   say '== plans: the same on every machine'
@@ -99,5 +99,5 @@ run_firmware() {
   done
   # shellcheck disable=SC2086  # a list of machines
   [ -z "$machines" ] || same_plans $machines
-  [ $# -gt 0 ] || OPDUMP_FIRMWARE_KILLS=${OPDUMP_FIRMWARE_KILLS-20} run plain '--suite firmware --timeout-multiplier 20'
+  [ $# -gt 0 ] || OPDUMP_FIRMWARE_KILLS=${OPDUMP_FIRMWARE_KILLS-20} run whole '--suite firmware'
 }

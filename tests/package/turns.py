@@ -2,13 +2,24 @@
 import subprocess
 
 
+def told_by_git(root, *words):
+    """What git prints; None without git or its history."""
+    try:
+        done = subprocess.run(['git', '-C', root, *words], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
 def turn(root):
     """How many commits there are; 0 without git or its history."""
-    try:
-        told = subprocess.run(['git', '-C', root, 'rev-list', '--count', 'HEAD'], capture_output=True, text=True, check=False)
-    except OSError:
-        return 0
-    return int(told.stdout) if told.returncode == 0 else 0
+    return int(told_by_git(root, 'rev-list', '--count', 'HEAD') or 0)
+
+
+def changed(root, commits):
+    """The files, relative to `root`, that the last `commits` and the work since have changed or added."""
+    named = told_by_git(root, 'diff', '--name-only', f'HEAD~{commits}') or ''
+    return {*named.split('\n'), *(told_by_git(root, 'ls-files', '--others', '--exclude-standard') or '').split('\n')}
 
 
 def due(items, share, root):
