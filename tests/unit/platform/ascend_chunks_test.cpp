@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/types/privacy.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "tests/support/ascend/chunk_rig.hpp"
 #include "tests/support/fakes.hpp"
