@@ -2,8 +2,7 @@
 """Projects that are built with CMake take opdump installed, and as a part of their own build, where the library and
 programs are as large and as fast as those of Meson's build with the same flags.
 
-usage: cmake_test.py SOURCE_ROOT BUILD_ROOT COMPILER [--installed]
-With --installed the second is left out, which compiles the library.
+usage: cmake_test.py SOURCE_ROOT BUILD_ROOT COMPILER
 """
 import json
 import os
@@ -284,8 +283,7 @@ def main():
         test_translation_units(root, compiler, pathlib.Path(work))
         test_optimised(root, compiler, pathlib.Path(work))
         test_installed(root, build, compiler, version, pathlib.Path(work))
-        if '--installed' not in sys.argv:
-            test_fetched(root, build, compiler, version, pathlib.Path(work))
+        test_fetched(root, build, compiler, version, pathlib.Path(work))
     print('all passed')
 
 

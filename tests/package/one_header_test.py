@@ -3,10 +3,9 @@
 twice under the profiles, with and without exceptions and RTTI, by the host's compilers and the Arm one; a firmware is
 as large with it as with the tree, to the byte, and one for the host needs no library.
 
-usage: one_header_test.py SOURCE_ROOT [--quick] HOST_COMPILER...
+usage: one_header_test.py SOURCE_ROOT HOST_COMPILER...
 
-With --quick a few of the compilations, and one program of each kind that tests/firmware measures. What has no compiler
-is left out, saying so.
+What has no compiler is left out, saying so.
 """
 import concurrent.futures
 import contextlib
@@ -29,8 +28,7 @@ import size_test
 from profiles import configurations
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
-QUICK = '--quick' in sys.argv
-HOST = [word for word in sys.argv[2:] if word != '--quick']
+HOST = sys.argv[2:]
 SCRIPT = 'platform/one_header.py'
 FOLDERS = ('baremetal', 'flashlog', 'host', 'template')
 FLAGS = '-std=c++20 -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror'.split()
@@ -122,12 +120,9 @@ class OneHeader(unittest.TestCase):
 
     def test_compiles_alone_and_twice(self):
         named = configurations()
-        if QUICK:
-            work = [('clang++', 'lean', [])]  # others compile programs below
-        else:
-            work = [('g++', 'full', []), ('g++', 'firmware', BARE), ('g++', 'lean', BARE), ('g++', 'lean+all', []),
-                    ('clang++', 'full', BARE), ('clang++', 'lean', []),
-                    (ARM[0], 'firmware', BARE), (ARM[0], 'lean', []), (ARM[0], 'off', BARE)]
+        work = [('g++', 'full', []), ('g++', 'firmware', BARE), ('g++', 'lean', BARE), ('g++', 'lean+all', []),
+                ('clang++', 'full', BARE), ('clang++', 'lean', []),
+                (ARM[0], 'firmware', BARE), (ARM[0], 'lean', []), (ARM[0], 'off', BARE)]
         there = [item for item in work if shutil.which(item[0])]
         for missing in {item[0] for item in work} - {item[0] for item in there}:
             print(f'left out: {missing}, which is not installed')
@@ -147,8 +142,8 @@ class OneHeader(unittest.TestCase):
         """Each folder of platform/ that is taken, and all headers that are, on top of it."""
         folders = sorted({path.parent.name for path in (ROOT / 'platform').glob('*/*.hpp')})
         self.assertGreater(len(folders), 10)
-        compilers = [['g++']] if QUICK else [['g++'], ['clang++']]
-        lay = {folder: ['--platform', folder] for folder in ([] if QUICK else folders)}
+        compilers = [['g++'], ['clang++']]
+        lay = {folder: ['--platform', folder] for folder in folders}
         lay['all headers'] = [word for name in accepted_headers() for word in ('--header', name)]
         self.assertGreater(len(lay['all headers']), 2 * 20)
 
@@ -246,9 +241,7 @@ class OneHeader(unittest.TestCase):
         if shutil.which(ARM[0]) is None:
             self.skipTest(f'{ARM[0]} is not installed')
         rules = json.loads((ROOT / 'tests/firmware/size.json').read_text())
-        linked, components = ['product'], []
-        if not QUICK:
-            linked, components = ['core', 'product with all'], ['everything']
+        linked, components = ['core', 'product with all'], ['everything']
         found = {}
         for which, root in {'one': self.tree_of_one_header(), 'tree': ROOT}.items():
             work = self.folder / f'work of {which}'
