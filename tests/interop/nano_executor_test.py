@@ -17,14 +17,15 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'nano')
 sys.path.insert(1, os.path.join(HERE, '..', '..', 'support', 'nano'))
+sys.path.insert(1, os.path.join(HERE, '..', '..', 'support'))
 import dbg_maker  # noqa: E402
+import waiting  # noqa: E402
 
 SKIPPED = 77
 GE = os.environ.get('OPDUMP_GE', '')
@@ -39,9 +40,8 @@ def build_all(folder, library):
 
     def build(output, source, *arguments):
         includes = ['-I' + os.path.join(HERE, 'shims'), '-I' + os.path.join(GE, 'include')]
-        subprocess.run([os.environ.get('CC', 'gcc'), '-w', '-O1', '-g', '-DNANO_OS_TYPE=0', '-D_GNU_SOURCE', *includes,
-                        os.path.join(HERE, source), *arguments, '-o', os.path.join(folder, output)],
-                       check=True, timeout=300)
+        waiting.run([os.environ.get('CC', 'gcc'), '-w', '-O1', '-g', '-DNANO_OS_TYPE=0', '-D_GNU_SOURCE', *includes,
+                     os.path.join(HERE, source), *arguments, '-o', os.path.join(folder, output)], check=True)
 
     for name in ('vendor', 'ours', 'part'):
         os.mkdir(os.path.join(folder, name))
@@ -68,9 +68,8 @@ class Executor(unittest.TestCase):
         """The lines of stdout, without the time of the dump, and stderr."""
         self.write('acl.json', config if isinstance(config, (str, bytes)) else json.dumps(config))
         path = os.path.join(BUILT, which) + (':' + os.path.join(BUILT, 'part') if parts else '')
-        done = subprocess.run([os.path.join(BUILT, 'executor_run'), 'acl.json', *script], cwd=self.directory,
-                              env=dict(os.environ, LD_LIBRARY_PATH=path, **environment), capture_output=True,
-                              timeout=60)
+        done = waiting.run([os.path.join(BUILT, 'executor_run'), 'acl.json', *script], cwd=self.directory,
+                           env=dict(os.environ, LD_LIBRARY_PATH=path, **environment), capture_output=True)
         if done.returncode != 0 and which == 'vendor':
             return [CRASHED[0]], ''
         self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())

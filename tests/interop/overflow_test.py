@@ -10,18 +10,18 @@ environment
 Without it, or without NumPy, the test is skipped (exit status 77).
 """
 import os
-import subprocess
 import sys
 import tempfile
 
 SKIPPED = 77
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import waiting  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 
 def run(command, folder, **environment):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120,
-                          env=dict(os.environ, **environment))
+    done = waiting.run(command, cwd=folder, capture_output=True, text=True,
+                       env=dict(os.environ, **environment))
     assert done.returncode == 0, (command, done.stdout + done.stderr)
     return done.stdout
 

@@ -11,7 +11,9 @@ import select
 import shutil
 import subprocess
 import sys
-import time
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+import waiting  # noqa: E402
 
 
 def fail(text):
@@ -61,11 +63,12 @@ def zsh_completed(folder, typed):
     child, terminal = pty.fork()
     if child == 0:
         os.execvpe('zsh', ['zsh', '-f', '-i'], {**os.environ, 'TERM': 'dumb', 'HOME': '/nonexistent'})
-    said, end = b'', time.monotonic() + 60
+    said = b''
     os.write(terminal, f"fpath=('{folder}' $fpath); autoload -Uz compinit; compinit -D -u; "
                        f"opdump() {{ print -r -- 'comp'leted: $@ :'so' }}; print rea'dy'\n".encode())
     for mark, keys in ((b'\nready\r', typed.encode() + b'\t\n'), (b':so\r', b'exit\n')):
-        while mark not in said and time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
+        while mark not in said:
+            waiting.until(lambda: select.select([terminal], [], [], 0)[0], f'{mark} of zsh', lambda: said)
             said += os.read(terminal, 65536)
         os.write(terminal, keys)
     os.close(terminal)

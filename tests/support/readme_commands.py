@@ -2,7 +2,8 @@
 import os
 import re
 import shutil
-import subprocess
+
+import waiting
 
 
 def commands_of(readme, word):
@@ -23,8 +24,8 @@ def run_commands(commands, directory, compiler=None, tools=(), **environment):
         os.symlink(tool, os.path.join(folder, os.path.basename(tool)))
     for name in ('g++', 'c++') if compiler else ():
         os.symlink(shutil.which(compiler), os.path.join(folder, name))
-    return subprocess.run(['sh', '-ec', commands], cwd=directory, capture_output=True, text=True, timeout=300, check=False,
-                          env={**os.environ, 'PATH': folder + ':' + os.environ['PATH'], **environment})
+    return waiting.run(['sh', '-ec', commands], cwd=directory, capture_output=True, text=True, check=False,
+                       env={**os.environ, 'PATH': folder + ':' + os.environ['PATH'], **environment})
 
 
 def cann_package(directory, include, libraries):

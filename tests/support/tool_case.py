@@ -10,6 +10,7 @@ import unittest
 
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import waiting  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 OPDUMP = ''
@@ -102,9 +103,8 @@ class Case(unittest.TestCase):
     def run_tool(self, *arguments, expect=0, stdin=b'', **options):
         environment = dict(os.environ, TZ='UTC', LC_ALL='C', ASAN_OPTIONS='exitcode=%d' % CRASH,
                            UBSAN_OPTIONS='exitcode=%d' % CRASH, TSAN_OPTIONS='exitcode=%d' % CRASH)
-        done = subprocess.run([OPDUMP, *arguments], cwd=self.directory, env=environment, input=stdin,
-                              stdout=options.pop('stdout', subprocess.PIPE), stderr=subprocess.PIPE, timeout=300,
-                              **options)
+        done = waiting.run([OPDUMP, *arguments], cwd=self.directory, env=environment, input=stdin,
+                           stdout=options.pop('stdout', subprocess.PIPE), stderr=subprocess.PIPE, **options)
         out = (done.stdout or b'').decode(errors='replace')
         error = done.stderr.decode(errors='replace')
         self.assertIn(done.returncode, expect if isinstance(expect, tuple) else (expect,), out + error)

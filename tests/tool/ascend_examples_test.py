@@ -8,11 +8,11 @@ SERVER and OPERATORS are the simulated libraries of tests/support/ascend.
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 from readme_commands import cann_package, commands_of, run_commands  # noqa: E402
 from tool_case import Case  # noqa: E402
 
@@ -44,8 +44,8 @@ class SingleOperator(Case):
         shutil.copy(os.path.join(EXAMPLE, 'single_operator.json'), self.directory)
 
     def run_program(self, program=PROGRAM, driver='', expect=0, config='single_operator.json'):
-        done = subprocess.run([program, config], cwd=self.directory, capture_output=True, text=True, timeout=60,
-                              check=False, env=dict(ENVIRONMENT, SIMULATED_ASCEND=driver))
+        done = waiting.run([program, config], cwd=self.directory, capture_output=True, text=True,
+                           check=False, env=dict(ENVIRONMENT, SIMULATED_ASCEND=driver))
         self.assertEqual(done.returncode, expect, done.stderr)
         return done.stderr
 

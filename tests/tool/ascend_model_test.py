@@ -8,12 +8,12 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import waiting  # noqa: E402
 from readme_commands import cann_package, commands_of, run_commands  # noqa: E402
 
 MODEL, OPDUMP, EXAMPLE, CANN_INCLUDE, SIMULATION, PKG_CONFIG_PATH = map(os.path.abspath, sys.argv[1:7])
@@ -31,7 +31,7 @@ class AscendModel(unittest.TestCase):
 
     def run_model(self, *arguments, fault='', code=0):
         environment = {**os.environ, 'SIMULATED_FILES': 'cann', 'SIMULATED_FAULT': fault}
-        done = subprocess.run([MODEL, *arguments], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=60)
+        done = waiting.run([MODEL, *arguments], cwd=self.directory, env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
@@ -40,7 +40,7 @@ class AscendModel(unittest.TestCase):
                 for path in (self.directory / root).rglob('*') if path.is_file() and path.suffix != '.journal'}
 
     def verify(self):
-        done = subprocess.run([OPDUMP, 'verify', '--json', 'dump'], cwd=self.directory, capture_output=True, timeout=60)
+        done = waiting.run([OPDUMP, 'verify', '--json', 'dump'], cwd=self.directory, capture_output=True)
         return done.returncode, json.loads(done.stdout)['findings']
 
     def test_the_dump_has_the_files_of_cann(self):

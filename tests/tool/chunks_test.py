@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+import waiting  # noqa: E402
+
 OPDUMP, TAKE_CHUNKS = sys.argv[1:3]
 PATH_BYTES = 4096
 STRUCT_BYTES = PATH_BYTES + 24
@@ -102,8 +105,8 @@ class ChunksTest(unittest.TestCase):
             config['opdump'] = options
         path = self.root.parent / 'acl.json'
         path.write_text(json.dumps(config))
-        done = subprocess.run([TAKE_CHUNKS, path], input=(stream or self.stream).bytes, capture_output=True, timeout=60,
-                              env=environment)
+        done = waiting.run([TAKE_CHUNKS, path], input=(stream or self.stream).bytes, capture_output=True,
+                           env=environment)
         text = done.stdout.decode()
         self.assertEqual((done.returncode, text.splitlines()[0]), (0, 'before: -1'), done.stderr.decode() + text)
         words = text.splitlines()[-1].split()
@@ -111,7 +114,7 @@ class ChunksTest(unittest.TestCase):
         return dict(zip(words[::2], map(int, words[1::2])))
 
     def verify(self, time=TIME):
-        done = subprocess.run([OPDUMP, 'verify', '--json', self.root / time], capture_output=True, timeout=60)
+        done = waiting.run([OPDUMP, 'verify', '--json', self.root / time], capture_output=True)
         report = json.loads(done.stdout)
         return done.returncode, [(f['kind'], f['wrong']) for f in report['findings']], report['findings']
 
@@ -406,7 +409,7 @@ class ChunksTest(unittest.TestCase):
     def test_refused_config(self):
         path = self.root.parent / 'bad.json'
         path.write_text('{"dump": {"dump_list": [{}]}}')
-        done = subprocess.run([TAKE_CHUNKS, path], input=b'', capture_output=True, timeout=60)
+        done = waiting.run([TAKE_CHUNKS, path], input=b'', capture_output=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn('dump_path', done.stdout.decode())
 

@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import waiting  # noqa: E402
+
 DIGITS, OPDUMP = [os.path.abspath(path) for path in sys.argv[1:3]]
 LAYERS = ['conv1', 'relu1', 'pool2', 'dense', 'softmax']
 
@@ -35,7 +38,7 @@ class Digits(unittest.TestCase):
             command += ['--config', 'acl.json']
         if images is not None:
             command += ['--images', str(images)]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
+        done = waiting.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
@@ -123,8 +126,8 @@ class Digits(unittest.TestCase):
                 break
         else:
             self.skipTest('no mount namespace can be made here')
-        done = subprocess.run([*unshare, 'sh', '-c', script, DIGITS], cwd=self.folder, capture_output=True,
-                              text=True, timeout=120, check=False)
+        done = waiting.run([*unshare, 'sh', '-c', script, DIGITS], cwd=self.folder, capture_output=True,
+                           text=True, check=False)
         if 'mount' in done.stderr:
             self.skipTest('no tmpfs can be mounted here: ' + done.stderr)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)

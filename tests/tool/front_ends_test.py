@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 from tool_case import Case  # noqa: E402
 
 PROGRAM = ''
@@ -40,8 +41,8 @@ class FrontEnds(Case):
         if way == 'replay':
             self.run_tool('replay', 'run.json', '--config', 'config.json', expect=0 if expect == 0 else 1)
         else:
-            done = subprocess.run([PROGRAM, way, 'config.json'], cwd=self.directory, stderr=subprocess.PIPE,
-                                  env=dict(os.environ, TZ='UTC'), timeout=60, check=False)
+            done = waiting.run([PROGRAM, way, 'config.json'], cwd=self.directory, stderr=subprocess.PIPE,
+                               env=dict(os.environ, TZ='UTC'), check=False)
             self.assertEqual(done.returncode, expect, '%s: %s' % (way, done.stderr.decode()))
         found = {}
         for root, _, names in os.walk(self.path('dump')):

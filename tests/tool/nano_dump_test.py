@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import waiting  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 OPDUMP, DEVICE, CHAIN, GE_DBG, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:6])
@@ -43,11 +44,11 @@ class NanoDump(unittest.TestCase):
         return os.path.join(self.directory.name, name)
 
     def run_device(self, **environment):
-        return subprocess.run([DEVICE, LIBRARY, self.directory.name, str(STEPS)], env={**os.environ, **environment},
-                              capture_output=True, text=True, timeout=300)
+        return waiting.run([DEVICE, LIBRARY, self.directory.name, str(STEPS)], env={**os.environ, **environment},
+                           capture_output=True, text=True)
 
     def opdump(self, *arguments):
-        return subprocess.run([OPDUMP, *arguments], capture_output=True, text=True, timeout=300)
+        return waiting.run([OPDUMP, *arguments], capture_output=True, text=True)
 
     def check_dump(self, root):
         expected = files_below(self.path('expected'), False)
@@ -99,9 +100,9 @@ class NanoDump(unittest.TestCase):
             json.dump({'dump': {'dump_path': 'dump', **dump}, 'opdump': {'journal': 'records'}}, file)
         folders = [os.path.dirname(GE_DBG), os.path.dirname(LIBRARY)]
         os.mkdir(self.path('dump'))
-        result = subprocess.run(
+        result = waiting.run(
             [CHAIN, 'acl.json', 'expected', str(steps)], cwd=self.directory.name, capture_output=True, text=True,
-            timeout=300, env={**os.environ, 'LD_LIBRARY_PATH': ':'.join(folders), **environment})
+            env={**os.environ, 'LD_LIBRARY_PATH': ':'.join(folders), **environment})
         self.assertEqual(result.returncode, 0, result.stderr)
         return result
 
@@ -139,7 +140,7 @@ class NanoDump(unittest.TestCase):
         program = ('import ctypes, sys\n'
                    'library = ctypes.CDLL(sys.argv[1])\n'
                    'sys.exit(0 if library.InitDataDump() != 0 and library.StopDataDump() == 0 else 1)\n')
-        result = subprocess.run([sys.executable, '-c', program, LIBRARY], capture_output=True, text=True, timeout=60)
+        result = waiting.run([sys.executable, '-c', program, LIBRARY], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('the driver has no halEschedWaitEvent', result.stderr)
 

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import waiting  # noqa: E402
 from readme_commands import commands_of, run_commands  # noqa: E402
 
 EXECUTOR, LIBRARY, DEVICE_PART, PROFILER, SHORT_MEMORY = [os.path.abspath(path) for path in sys.argv[1:6]]
@@ -33,8 +34,8 @@ class Example(unittest.TestCase):
 
     def run_example(self, *arguments, device_part=DEVICE_PART, **environment):
         path = os.path.join(self.directory, 'library') + (':' + os.path.dirname(device_part) if device_part else '')
-        done = subprocess.run([EXECUTOR, *arguments], cwd=self.directory, capture_output=True, text=True, timeout=60,
-                              env=dict(os.environ, LD_LIBRARY_PATH=path, **environment))
+        done = waiting.run([EXECUTOR, *arguments], cwd=self.directory, capture_output=True, text=True,
+                           env=dict(os.environ, LD_LIBRARY_PATH=path, **environment))
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def test_dumps_the_wanted_operators_at_the_wanted_steps(self):
@@ -89,10 +90,10 @@ class Example(unittest.TestCase):
 
     def call(self, code, config):
         """What a process prints that has no runtime, and its log."""
-        done = subprocess.run([sys.executable, '-c', 'import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); '
-                               'config = sys.argv[2].encode(); ' + code, LIBRARY, config], cwd=self.directory,
-                              capture_output=True, text=True, timeout=60,
-                              env=dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(PROFILER)))
+        done = waiting.run([sys.executable, '-c', 'import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); '
+                            'config = sys.argv[2].encode(); ' + code, LIBRARY, config], cwd=self.directory,
+                           capture_output=True, text=True,
+                           env=dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(PROFILER)))
         if '__asan' in done.stderr or 'ASan runtime' in done.stderr:
             self.skipTest('the sanitizer has to come first')
         return done

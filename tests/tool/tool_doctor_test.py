@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 from tool_case import Case  # noqa: E402
 
 SERVER, NANO, RT = [os.path.abspath(path) for path in sys.argv[2:5]]
@@ -41,8 +42,8 @@ class Doctor(Case):
         environment = dict(ENVIRONMENT, TZ='UTC', LC_ALL='C', LD_LIBRARY_PATH=self.path('lib'), SIMULATED_ASCEND=driver,
                            ASAN_OPTIONS='detect_leaks=0:exitcode=%d' % tool_case.CRASH,
                            UBSAN_OPTIONS='exitcode=%d' % tool_case.CRASH, **variables)
-        done = subprocess.run([tool_case.OPDUMP, 'doctor', *words], cwd=self.directory, env=environment, timeout=60,
-                              capture_output=True, text=True, check=False)
+        done = waiting.run([tool_case.OPDUMP, 'doctor', *words], cwd=self.directory, env=environment,
+                           capture_output=True, text=True, check=False)
         self.assertIn(done.returncode, (0, 1) if expect is None else (expect,), done.stdout + done.stderr)
         return done.stdout, done.stderr
 

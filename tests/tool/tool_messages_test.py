@@ -7,12 +7,12 @@ Standard library only.
 import glob
 import os
 import stat
-import subprocess
 import sys
 import unicodedata
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 from tool_case import Case, FLOAT, floats, npy, record, tensor  # noqa: E402
 
 # Turns colours, sets the title, as C0, as bare C1 bytes and as C1 in UTF-8; turns the direction of writing.
@@ -29,9 +29,9 @@ class Names(Case):
 
     def check_clean(self, *words):
         """Runs a command, whatever its exit status is, and looks at all it prints."""
-        done = subprocess.run([os.fsencode(tool_case.OPDUMP), *[os.fsencode(word) for word in words]],
-                              cwd=self.directory, capture_output=True, timeout=300,
-                              env=dict(os.environ, TZ='UTC', LC_ALL='C.UTF-8'), check=False)
+        done = waiting.run([os.fsencode(tool_case.OPDUMP), *[os.fsencode(word) for word in words]],
+                           cwd=self.directory, capture_output=True,
+                           env=dict(os.environ, TZ='UTC', LC_ALL='C.UTF-8'), check=False)
         self.assertIn(done.returncode, (0, 1, 2, 3), done.stderr)
         for text in (done.stdout, done.stderr):
             shown = text.decode('utf-8')  # bytes that are no UTF-8 may be C1 controls to a terminal
@@ -91,8 +91,7 @@ class WrittenAside(Case):
         os.mkdir(self.path('out'))
         script = ('for n in 0 1 2; do mkfifo out/.opdump-$$-$n.part; done; '
                   'exec "$0" convert -r -d d -out out')
-        done = subprocess.run(['sh', '-c', script, tool_case.OPDUMP], cwd=self.directory, capture_output=True,
-                              timeout=20, check=False)
+        done = waiting.run(['sh', '-c', script, tool_case.OPDUMP], cwd=self.directory, capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         planted = glob.glob(self.path('out', '.opdump-*.part'))
         self.assertEqual([stat.S_ISFIFO(os.lstat(path).st_mode) for path in planted], [True] * 3)

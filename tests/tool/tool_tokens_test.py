@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 from tool_case import Case  # noqa: E402
 
 MAKER = os.path.abspath(sys.argv.pop(2))
@@ -24,9 +25,9 @@ class Tokens(Case):
 
     def ask(self, *arguments):
         """A run of the command that ends by itself."""
-        done = subprocess.run([tool_case.OPDUMP, *arguments], text=True, capture_output=True, timeout=300, check=False,
-                              env=dict(os.environ, ASAN_OPTIONS=f'exitcode={tool_case.CRASH}',
-                                       UBSAN_OPTIONS=f'exitcode={tool_case.CRASH}'))
+        done = waiting.run([tool_case.OPDUMP, *arguments], text=True, capture_output=True, check=False,
+                           env=dict(os.environ, ASAN_OPTIONS=f'exitcode={tool_case.CRASH}',
+                                    UBSAN_OPTIONS=f'exitcode={tool_case.CRASH}'))
         self.assertIn(done.returncode, (0, 1, 4), done.stdout + done.stderr)
         return done
 
