@@ -100,9 +100,9 @@ class Case(unittest.TestCase):
         with open(self.path(*names), 'rb') as file:
             return file.read()
 
-    def run_tool(self, *arguments, expect=0, stdin=b'', **options):
+    def run_tool(self, *arguments, expect=0, stdin=b'', variables=None, **options):
         environment = dict(os.environ, TZ='UTC', LC_ALL='C', ASAN_OPTIONS='exitcode=%d' % CRASH,
-                           UBSAN_OPTIONS='exitcode=%d' % CRASH, TSAN_OPTIONS='exitcode=%d' % CRASH)
+                           UBSAN_OPTIONS='exitcode=%d' % CRASH, TSAN_OPTIONS='exitcode=%d' % CRASH, **(variables or {}))
         done = waiting.run([OPDUMP, *arguments], cwd=self.directory, env=environment, input=stdin,
                            stdout=options.pop('stdout', subprocess.PIPE), stderr=subprocess.PIPE, **options)
         out = (done.stdout or b'').decode(errors='replace')

@@ -1,13 +1,16 @@
 """The frames of a wire, written and read after platform/wire/README.md alone. Standard library only."""
 import contextlib
+import fcntl
 import os
 import random
 import socket
 import struct
 import sys
+import termios
 import threading
 
 sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
+import waiting  # noqa: E402
 from crc32c import crc32c  # noqa: E402
 
 PART, BEGIN, DATA, COMMIT, ABORT, LINES, STATE, ENDED, ASK = 0, 1, 2, 3, 4, 5, 8, 9, 10
@@ -127,6 +130,22 @@ class BadLine:
         return bytes(carried)
 
 
+def is_read(line):
+    """Whether the other end of the socket of the file system has read all that was sent."""
+    return struct.unpack('i', fcntl.ioctl(line, termios.TIOCOUTQ, bytes(4)))[0] == 0
+
+
+def until_read(line):
+    waiting.until(lambda: is_read(line), 'the reading of what was sent')
+
+
+def until_empty(line):
+    """Until what was written to a pipe has been read."""
+    def left():
+        return struct.unpack('i', fcntl.ioctl(line, termios.FIONREAD, bytes(4)))[0]
+    waiting.until(lambda: left() == 0, 'the reading of what was written', left)
+
+
 @contextlib.contextmanager
 def served(path, device, scenes):
     """A socket at `path`, or of TCP without one, where `device` hears and answers, one connection for each scene; gives
@@ -171,4 +190,6 @@ def served(path, device, scenes):
         server.close()
         if path is not None:
             os.remove(path)
-        thread.join(10)
+        thread.join(waiting.LIMIT_S)
+        if thread.is_alive():
+            raise waiting.WaitedTooLong('the end of the last scene', None)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of `opdump receive` from outside, with devices written here: tool_receive_test.py OPDUMP [unittest arguments].
+"""Tests of `opdump receive` from outside, with devices written here: tool_receive_test.py OPDUMP MOVED_CLOCK [unittest
+arguments].
 
-Standard library only.
+Where the time counts that the command waits, its clock is one that the test moves. Standard library only.
 """
-import functools
 import os
 import pty
 import random
@@ -14,14 +14,17 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 import tty
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 import wire  # noqa: E402
+from moved_clock import MovedClock  # noqa: E402
 from tool_case import Case  # noqa: E402
 
+CLOCK = ''  # moved_clock.cpp
+PATIENT = ('--wait', '300')  # as long as a busy machine may take
 TIME = '20260131130559'
 JOURNAL = f'{TIME}/opdump.0.1.journal'
 RECORD = f'{TIME}/0/net/1/0/Add.add%d.0.0.158919508158801%d'
@@ -89,16 +92,63 @@ class Receive(Case):
         self.write('line', stream)
         return self.run_tool('receive', 'line', '-o', 'dump', *options, expect=expect)
 
-    def serve(self, device, scenes, *options, expect=0, tcp=False):
-        """Runs `receive` on a socket; each scene is a connection: what is sent before requests are heard."""
-        def begin(scene, line):
-            scene(line)
-            end = time.monotonic() + 0.3
-            return lambda: time.monotonic() >= end
+    def serve(self, device, scenes, expect=0, tcp=False):
+        """Runs `receive` on a socket; each scene is a connection: what is sent before requests are heard. All but the last
+        end when that was read."""
+        def beginning(scene):
+            def begin(line):
+                scene(line)
+                return lambda: wire.is_read(line)
+            return begin
 
         path = None if tcp else self.path('wire.sock')
-        with wire.served(path, device, [functools.partial(begin, scene) for scene in scenes]) as name:
-            return self.run_tool('receive', name if tcp else 'wire.sock', '-o', 'dump', *options, expect=expect)
+        with wire.served(path, device, [beginning(scene) for scene in scenes]) as name:
+            return self.run_tool('receive', name if tcp else 'wire.sock', '-o', 'dump', *PATIENT, expect=expect)
+
+    def moved_clock(self):
+        clock = MovedClock(CLOCK)
+        self.addCleanup(clock.close)
+        return clock
+
+    def begin(self, line, *options, clock=None, **how):
+        """Starts `receive`."""
+        process = subprocess.Popen([tool_case.OPDUMP, 'receive', line, '-o', 'dump', *options], cwd=self.directory,
+                                   env=dict(os.environ, **(clock.environment if clock else {})), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **how)
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(process.kill)
+        return process
+
+    def connect(self, *options, clock):
+        """Starts it on a socket: the process and its line, at which it has begun to look."""
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(self.path('wire.sock'))
+        server.listen(1)
+        process = self.begin('wire.sock', *options, clock=clock)
+        line, _ = server.accept()
+        server.close()
+        self.addCleanup(line.close)
+        return process, line
+
+    def send(self, line, data, process, clock):
+        """Returns when it has done all that there is to do with the data at this time."""
+        line.sendall(data)
+        wire.until_read(line)
+        with clock.standing(process):
+            pass
+
+    def asked(self, line):
+        """What it has asked for since: the first frame and the count, which is 0 for how far the device is."""
+        data = b''
+        line.setblocking(False)
+        try:
+            while piece := line.recv(4096):
+                data += piece
+        except BlockingIOError:
+            pass
+        finally:
+            line.setblocking(True)
+        return [(number, body[0]) for kind, _, _, number, body in wire.frames(data) if kind == wire.ASK]
 
     def test_what_was_recorded(self):
         sender = wire.Sender()
@@ -217,11 +267,10 @@ class Receive(Case):
             'opdump: /dev/null: at its end, which a line never is; name a serial line, a socket or what was recorded',
             'opdump: /dev/null: no frame of a dump has come'])
         # One that never ends is left to who interrupts it.
-        process = subprocess.Popen([tool_case.OPDUMP, 'receive', '/dev/zero', '-o', 'zeros'], cwd=self.directory,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(1)
+        process = self.begin('/dev/zero')
+        waiting.until_caught(process, signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=20)
+        _, error = waiting.end_of(process)
         self.assertEqual(error, b'opdump: /dev/zero: no frame of a dump has come\n')
 
     def test_a_pseudo_terminal(self):
@@ -231,8 +280,7 @@ class Receive(Case):
         device.ended = True
         master, slave = pty.openpty()
         tty.setraw(slave)
-        process = subprocess.Popen([tool_case.OPDUMP, 'receive', os.ttyname(slave), '-o', 'dump', '--baud', '921600'],
-                                   cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.begin(os.ttyname(slave), '--baud', '921600', *PATIENT)
         os.write(master, b'U-Boot\r\n' + b''.join(sender.sent[1:4]))
         while process.poll() is None:
             if select.select([master], [], [], 0.1)[0]:
@@ -324,14 +372,13 @@ class Receive(Case):
         os.rename(self.path('dump'), self.path('whole'))
         self.assertEqual(self.tree('cut'), self.tree('whole'))
 
-        class Deaf:
-            """It hears nothing."""
-
-            @staticmethod
-            def hear(_):
-                return b''
-        out, error = self.serve(Deaf, [lambda line: line.sendall(came)], '--idle', '1', expect=1)
-        self.assertEqual(error, untold)
+        # A device that hears nothing.
+        clock = self.moved_clock()
+        process, line = self.connect('--idle', '1', clock=clock)
+        self.send(line, came, process, clock)
+        clock.move(1)
+        _, error = waiting.end_of(process)
+        self.assertEqual((process.returncode, error.decode()), (1, untold))
         self.assertEqual(self.tree(), self.tree('whole'))
         os.rename(self.path('dump'), self.path('deaf'))
         sender.sent += [b''] * (last - known)
@@ -345,19 +392,26 @@ class Receive(Case):
         sender = wire.Sender()
         master, slave = pty.openpty()
         tty.setraw(slave)
-        process = subprocess.Popen([tool_case.OPDUMP, 'receive', os.ttyname(slave), '-o', 'dump'], cwd=self.directory,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        os.write(master, b''.join(dump(sender, 1)))
+        clock = self.moved_clock()
+        process = self.begin(os.ttyname(slave), clock=clock)
+        sent = b''.join(dump(sender, 1))
+        os.write(master, sent)
+
+        def written():
+            return os.path.exists(self.path('dump', JOURNAL)) and self.read('dump', JOURNAL) == wire.tree(sent)[JOURNAL]
+        waiting.until(written, 'the last frame', lambda: os.listdir(self.path('dump')))
         # Asked every half second; a device that hears has answered after two.
-        end = time.monotonic() + 3.5
-        while time.monotonic() < end:
-            if select.select([master], [], [], 0.1)[0]:
-                os.read(master, 4096)
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=30)
+        for _ in range(5):
+            with clock.standing(process):
+                clock.move(0.5)
+        with clock.standing(process):
+            process.send_signal(signal.SIGINT)
+        _, error = waiting.end_of(process)
+        asked = [kind for kind, *_ in wire.frames(os.read(master, 4096))]
         os.close(master)
         os.close(slave)
         self.assertEqual(process.returncode, 1)
+        self.assertEqual(set(asked), {wire.ASK})
         self.assertIn(f'since frame {len(sender.sent) - 1}: whether it sent more is not known', error.decode())
 
     def test_a_boot_behind_the_end_of_another_is_read(self):
@@ -375,18 +429,23 @@ class Receive(Case):
     def test_a_second_dump_of_a_boot_behind_its_end_is_received(self):
         """Each sync of it still tells of the end."""
         sender = wire.Sender()
-        device = Device(sender)
-        device.ended = True
         first = b''.join(dump(sender, 1)) + sender.lines(JOURNAL, closed(1)) + sender.state(wire.ENDED)
         again = sender.file('a/begun', b'x') + sender.state(wire.ENDED)
         rest = sender.file('a/late', b'y') + sender.state(wire.ENDED)
 
-        def both(line):
-            line.sendall(first + again)
-            time.sleep(1)
-            line.sendall(rest)
-        _, error = self.serve(device, [both])
-        self.assertEqual(error, '')
+        clock = self.moved_clock()
+        process, line = self.connect(clock=clock)
+        self.send(line, first + again, process, clock)
+        with clock.standing(process):
+            clock.move(2)
+        self.send(line, rest, process, clock)
+        with clock.standing(process):
+            clock.move(2.4)
+        with clock.standing(process):
+            self.assertIsNone(process.poll())
+            clock.move(0.2)
+        _, error = waiting.end_of(process)
+        self.assertEqual((process.returncode, error), (0, b''))
         self.assertEqual(self.tree(), wire.tree(first + again + rest))
 
     def test_what_was_begun_and_not_ended_is_named(self):
@@ -464,12 +523,10 @@ class Receive(Case):
         self.write('line', b''.join(dump(wire.Sender(), 1)))
         with open(self.path('line'), 'ab') as file:
             file.truncate(1 << 40)  # zeros: empty frames
-        process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'line', '-o', 'dump'], cwd=self.directory,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while not os.path.exists(self.path('dump', JOURNAL)):
-            time.sleep(0.05)
+        process = self.begin('line')
+        waiting.until(lambda: os.path.exists(self.path('dump', JOURNAL)), 'a journal', process.poll)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=30)
+        _, error = waiting.end_of(process)
         self.assertEqual(process.returncode, 1)
         self.assertIn(b'line: interrupted, and not read to its end', error)
 
@@ -479,20 +536,14 @@ class Receive(Case):
         told = b''.join(dump(sender, 1)) + sender.state()
         since = f'the device has not told how far it is since frame {len(sender.sent) - 1}: whether it sent more is not known'
         for goes in (True, False):
-            server = socket.socket(socket.AF_UNIX)
-            server.bind(self.path('wire.sock'))
-            server.listen(1)
-            process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'wire.sock', '-o', 'dump', '--idle', '4'],
-                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            line, _ = server.accept()
-            line.sendall(told)
+            clock = self.moved_clock()
+            process, line = self.connect('--idle', '4', clock=clock)
+            self.send(line, told, process, clock)
             if goes:
-                time.sleep(0.5)
                 line.close()
-                server.close()
-            _, error = process.communicate(timeout=60)
-            line.close()
-            server.close()
+                self.assertEqual(process.stderr.readline(), b'opdump: wire.sock is gone; waiting until it is back\n')
+            clock.move(4)
+            _, error = waiting.end_of(process)
             os.remove(self.path('wire.sock'))
             self.assertEqual(process.returncode, 1)
             self.assertIn(since, error.decode())
@@ -506,20 +557,14 @@ class Receive(Case):
         """A receiver that stands still for longer than it waits."""
         sender = wire.Sender()
         stream = b''.join(dump(sender)) + sender.lines(JOURNAL, closed(6))
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(self.path('wire.sock'))
-            server.listen(1)
-            process = subprocess.Popen([tool_case.OPDUMP, 'receive', 'wire.sock', '-o', 'dump', '--wait', '1'],
-                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            line, _ = server.accept()
-            line.sendall(b''.join(frame for i, frame in enumerate(sender.sent) if i != 5))
-            time.sleep(0.5)
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(1.5)
+        clock = self.moved_clock()
+        process, line = self.connect('--wait', '1', clock=clock)
+        self.send(line, b''.join(frame for i, frame in enumerate(sender.sent) if i != 5), process, clock)
+        self.assertIn((5, 1), self.asked(line))
+        with clock.standing(process):
+            clock.move(1.5)
             line.sendall(b'console text ' * 400 + sender.sent[5] + sender.state(wire.ENDED))
-            process.send_signal(signal.SIGCONT)
-            _, error = process.communicate(timeout=30)
-            line.close()
+        _, error = waiting.end_of(process)
         self.assertEqual((process.returncode, error), (0, b''))
         self.assertEqual(self.tree(), wire.tree(stream))
 
@@ -527,18 +572,29 @@ class Receive(Case):
         sender = wire.Sender()
         device = Device(sender)
         stream = b''.join(dump(sender))
-        out, error = self.serve(device, [lambda line: line.sendall(stream)], '--idle', '1')
+        clock = self.moved_clock()
+        process, line = self.connect('--idle', '1', clock=clock)
+        self.send(line, stream, process, clock)
+        clock.move(0.6)
+        with clock.standing(process):
+            self.assertEqual([count for _, count in self.asked(line)][-1:], [0])
+        line.sendall(sender.state())  # which is nothing new
+        wire.until_read(line)
+        clock.move(0.4)
+        waiting.end_of(process)
+        self.assertEqual(process.returncode, 0)
         self.assertEqual(self.tree(), wire.tree(stream))
-        process = subprocess.Popen([tool_case.OPDUMP, 'receive', '-', '-o', 'again'], cwd=self.directory,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        shutil.rmtree(self.path('dump'))
+        process = self.begin('-', stdin=subprocess.PIPE)
         process.stdin.write(stream)
         process.stdin.flush()
-        time.sleep(1)
+        wire.until_empty(process.stdin)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        waiting.end_of(process)
         self.assertEqual(process.returncode, 0)
-        self.assertEqual(self.tree('again'), wire.tree(stream))
+        self.assertEqual(self.tree(), wire.tree(stream))
 
 
 if __name__ == '__main__':
+    CLOCK = os.path.abspath(sys.argv.pop(2))
     tool_case.main()
