@@ -3,6 +3,7 @@
 
 Standard library only.
 """
+import binascii
 import json
 import os
 import random
@@ -45,6 +46,23 @@ class Extract(Case):
         self.assertEqual(self.tree('dump'), wanted)
         self.assertRegex(out, r'^8 committed files, 103\.\d KiB, 3 pieces of journals, 3 aborted, 1 torn; '
                               r'200 blocks of 4\.0 KiB from byte 0 on, \d+ in use\n$')
+
+    def test_a_cause_of_a_history_that_is_none(self):
+        """Each value of the byte is told, under a CRC that holds."""
+        self.make('history')
+        image = bytearray(self.read('flash.img'))
+        mark = struct.pack('<QQIII', 4, 6, 1, 3, 0)
+        self.assertEqual(image.count(mark), 1)
+        at = image.index(mark) + len(mark)
+        (crc,) = struct.unpack_from('<I', image, at + 1)
+        words = ['none', 'call', 'overflow', 'failure', 'remains', 'trigger']
+        for cause in (*range(8), 0x7f, 0x80, 0xd3, 0xff):
+            changed = image[at] ^ cause
+            struct.pack_into('<BI', image, at, cause, crc ^ binascii.crc32(bytes([changed])) ^ binascii.crc32(b'\0'))
+            crc = struct.unpack_from('<I', image, at + 1)[0]
+            self.write('flash.img', bytes(image))
+            out, _ = self.run_tool('extract', 'flash.img', '-o', f'of {cause}')
+            self.assertIn(f'written out: 4 to 6 ({words[cause] if cause < len(words) else "unknown"})\n', out)
 
     def test_a_history(self):
         """What the device never wrote out is in the area of its history."""

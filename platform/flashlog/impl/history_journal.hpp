@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -18,10 +19,11 @@ struct HistoryCounts {
   std::uint64_t too_large_step = 0;  ///< the latest of them
 };
 
-/// A word for journals and messages.
+/// A word for journals and messages; "unknown" for a cause that comes from flash and is none.
 constexpr std::string_view history_cause_word(WriteOutCause cause) {
   constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains", "trigger"};
-  return kWords[static_cast<std::uint8_t>(cause)];
+  const auto number = static_cast<std::uint8_t>(cause);
+  return number < std::size(kWords) ? kWords[number] : "unknown";
 }
 
 /// The lines of `opdump.history` for one write-out, in `memory`.
