@@ -11,6 +11,7 @@
 #include "platform/posix/impl/errno_status.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
 #include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/tree/tree_files.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -49,9 +50,8 @@ class DayFile final : public DayStore {
       return status_of(error);
     }
     const UniqueFd directory(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems cannot sync a directory.
-    if (directory.get() >= 0 && fsync(directory.get()) != 0 && errno != EINVAL) return status_of(errno);
-    return Status::ok;
+    const int unsynced = directory ? sync_directory(directory.get()) : 0;
+    return unsynced == 0 ? Status::ok : status_of(unsynced);
   }
 
  private:

@@ -329,9 +329,8 @@ int TreeSink::publish(Object& object) {
   object.claimed = false;  // from here on the temporary name may be another writer's
 
   object.directory->file_system->dirty = true;
-  if (!syncs_each() || fsync(directory) == 0) return 0;
-  const int error = errno;
-  retract(object);
+  const int error = syncs_each() ? sync_directory(directory) : 0;
+  if (error != 0) retract(object);
   return error;
 }
 
@@ -362,7 +361,8 @@ int TreeSink::publish_both(Object& first, Object& second) {
 }
 
 int TreeSink::end_note(int directory, const char* note) const {
-  return unlinkat(directory, note, 0) == 0 && (!syncs_each() || fsync(directory) == 0) ? 0 : errno;
+  if (unlinkat(directory, note, 0) != 0) return errno;
+  return syncs_each() ? sync_directory(directory) : 0;
 }
 
 /// Makes room for the object's row, and for `more` bytes of rows beside it.

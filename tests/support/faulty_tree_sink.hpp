@@ -34,6 +34,7 @@ struct Faults {
   int linkat = 0;
   int unlinkat = 0;
   int fsync = 0;
+  int fsync_of_directories = 0;
   int syncfs = 0;
   int flock = 0;
   unsigned flock_calls = 0;
@@ -90,6 +91,9 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 
 [[maybe_unused]] int faulty_fsync(int file) {
   ++g_faults.fsync_calls;
+  struct stat status;
+  if (g_faults.fsync_of_directories != 0 && fstat(file, &status) == 0 && S_ISDIR(status.st_mode))
+    return injected(g_faults.fsync_of_directories);
   return g_faults.fsync != 0 ? injected(g_faults.fsync) : fsync(file);
 }
 

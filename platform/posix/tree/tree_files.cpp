@@ -53,7 +53,7 @@ int open_or_make(int parent, const char* name, bool syncs_each, UniqueFd& opened
     opened.reset(open_at(parent, name, kFlags));
   }
   if (!opened) return errno;
-  if (syncs_each && fsync(parent) != 0) return errno;
+  if (const int error = syncs_each ? sync_directory(parent) : 0) return error;
   return force_mode(opened.get(), 0700);
 }
 
@@ -101,6 +101,11 @@ int try_append_mapping(int directory, std::string_view short_name, std::string_v
 }
 
 }  // namespace
+
+int sync_directory(int directory) {
+  if (fsync(directory) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EOPNOTSUPP) return 0;
+  return errno;
+}
 
 int open_at(int directory, const char* name, int flags, mode_t mode) {
   int fd;
@@ -177,7 +182,8 @@ int make_file(int directory, const char* name, std::span<const Bytes> parts, boo
   UniqueFd file(open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file) return errno;
   int error = write_all(file.get(), parts);
-  if (error == 0 && syncs_each && (fsync(file.get()) != 0 || fsync(directory) != 0)) error = errno;
+  if (error == 0 && syncs_each && fsync(file.get()) != 0) error = errno;
+  if (error == 0 && syncs_each) error = sync_directory(directory);
   const int close_error = file.close();
   if (error == 0) error = close_error;
   if (error != 0) unlinkat(directory, name, 0);

@@ -27,6 +27,10 @@ inline char* put_short_name(char* to, std::string_view name) {
   return name.ends_with(".npy") ? put_text(to, ".npy") : name.ends_with(".bin") ? put_text(to, ".bin") : to;
 }
 
+/// Waits until the names in a directory are on the disk. A file system that cannot sync a directory, such as CIFS
+/// and some of FUSE, says so by EINVAL or ENOTSUP, and has done what it can.
+[[nodiscard]] int sync_directory(int directory);
+
 /// The suffix of a file that names two others; neither of them counts while that file exists.
 inline constexpr std::string_view kPairSuffix = ".pair.part";
 
