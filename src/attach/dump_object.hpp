@@ -15,7 +15,8 @@
 #include "src/attach/tensor_list.hpp"
 #include "src/attach/thread_table.hpp"
 
-/// A dump as attach.h has it. Order of locks: control, slots from the first on, model, recorders.
+/// A dump as attach.h has it. Order of locks: control, slots from the first on, model,
+/// loading, recorders.
 struct opdump_attach {
  public:
   using FileDump = opdump::posix::BasicFileDump<opdump::attaching::AttachMemory>;
@@ -52,6 +53,10 @@ struct opdump_attach {
   void remove(opdump_attach_model& model);
 
   std::mutex& control() { return control_; }
+
+  /// Whoever loads, grows or unloads a model has it: a described one is loaded under `control`, a dynamic one as
+  /// its operators run under the slot of their thread, and both change what the session knows of all.
+  std::mutex& loading() { return loading_; }
 
   /// Between `lock_slot` and the end of the lock: the dump cannot end, and the slot is the caller's. The
   /// slot has a recorder while the dump is on.
@@ -97,6 +102,7 @@ struct opdump_attach {
 
   const opdump_attach_options options_;
   std::mutex control_;
+  std::mutex loading_;
   std::mutex recorders_;
   std::shared_ptr<opdump::attaching::ThreadTable> threads_;
   opdump::attaching::AttachMemory memory_;

@@ -34,10 +34,12 @@ opdump_attach_model::opdump_attach_model(opdump_attach& dump, const opdump_attac
 }
 
 Status opdump_attach_model::add_op(const opdump_attach_op& op, std::uint32_t* index) {
-  if (dynamic_ || loaded_.load(std::memory_order_acquire))
+  // The end of the dump, on any thread, loads what is there of a model.
+  const std::lock_guard control(dump_.control());
+  const std::lock_guard lock(mutex_);
+  if (dynamic_ || loaded_.load(std::memory_order_relaxed))
     return dump_.fail(Status::model_already_loaded,
                       [&] { return "an operator for model \"" + texts_.front() + '"'; });
-  const std::lock_guard lock(mutex_);
   const std::uint32_t added = append(op.op, op.flags);
   if (index != nullptr) *index = added;
   return Status::ok;
@@ -105,7 +107,11 @@ void opdump_attach_model::load() {
   if (dynamic_ || ops_.empty() || !dump_.on() || loaded_.load(std::memory_order_relaxed)) return;
   bits_.assign(ops_.size(), 0);
   gate_.op_count = static_cast<std::uint32_t>(ops_.size());
-  const Status status = dump_.files().load_model(plan_, desc_, bits_);
+  Status status = Status::ok;
+  {
+    const std::lock_guard loading(dump_.loading());
+    status = dump_.files().load_model(plan_, desc_, bits_);
+  }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
   tell_token_bytes();
@@ -185,7 +191,11 @@ Status opdump_attach_model::describe(const opdump_attach_model_info& info) {
 
 void opdump_attach_model::unload() {
   if (!loaded_.load(std::memory_order_relaxed)) return;
-  const Status status = dump_.files().unload_model(plan_);
+  Status status = Status::ok;
+  {
+    const std::lock_guard loading(dump_.loading());
+    status = dump_.files().unload_model(plan_);
+  }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
   if (token_steps_taken_ == 0 && by_tokens_ && !plan_.bits.empty())
@@ -393,7 +403,11 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
                 0);
     names_.note(op);
     if (loaded_.load(std::memory_order_relaxed)) {
-      const Status status = dump_.files().kit().grow_model(plan_);
+      Status status = Status::ok;
+      {
+        const std::lock_guard loading(dump_.loading());
+        status = dump_.files().kit().grow_model(plan_);
+      }
       if (status != Status::ok)
         static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
       __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
@@ -406,7 +420,11 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
 /// Loads a dynamic model, whose first operators there are, and begins the open step.
 bool opdump_attach_model::load_growing(Slot& slot) {
   bits_.assign(max_ops_, 0);
-  const Status status = dump_.files().kit().load_growing_model(plan_, desc_, bits_);
+  Status status = Status::ok;
+  {
+    const std::lock_guard loading(dump_.loading());
+    status = dump_.files().kit().load_growing_model(plan_, desc_, bits_);
+  }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
   __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);

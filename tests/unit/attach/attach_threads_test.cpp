@@ -179,3 +179,46 @@ TEST_CASE("attach: two models run by their tokens, while the dump stops and star
     return model.step(attach::StepTokens{.count = 1, .first = 2});
   });
 }
+
+TEST_CASE("attach: models are loaded, grow and end on threads of their own") {
+  AttachRun asked;
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 30;
+  constexpr int kModelSteps = 2;
+  constexpr int kModelOps = 6;
+  const std::vector<float> values = values_of(0, 0);
+  const auto capture = [&](auto& model, std::uint32_t op) {
+    if (op != attach::kNoOp) model.capture(op, {}, Tensors().add(values.data(), OPDUMP_FLOAT32, {50}));
+  };
+  std::barrier begin(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      begin.arrive_and_wait();
+      for (int round = 0; round < kRounds; ++round) {
+        const std::string name = "n" + std::to_string(i) + "_" + std::to_string(round);
+        const auto op_name = [&](int op) { return name + "_" + std::to_string(op); };
+        if (i == 0) {
+          attach::Model model(dump, name, static_cast<std::uint32_t>(i));
+          for (int op = 0; op < kModelOps; ++op) model.add_op(op_name(op), "Any");
+          for (int number = 0; number < kModelSteps; ++number) {
+            const auto step = model.step();
+            for (std::uint32_t op = 0; op < kModelOps; ++op) capture(model, op);
+          }
+        } else {
+          attach::DynamicModel model(dump, name, static_cast<std::uint32_t>(i));
+          for (int number = 0; number < kModelSteps; ++number) {
+            const auto step = model.step();
+            for (int op = 0; op < kModelOps; ++op) capture(model, model.see(op_name(op), "Any"));
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(dump.counts().failed_calls == 0);
+  CHECK(dump.records().lost == 0);
+  CHECK(asked.records().size() == std::size_t{kThreads} * kRounds * kModelSteps * kModelOps);
+}
