@@ -7,6 +7,7 @@ import threading
 import waiting
 
 SECOND = 1_000_000_000
+BEGIN = 1000 * SECOND
 NS, HOLD, HELD = range(3)
 
 
@@ -18,9 +19,8 @@ class MovedClock:
         self.file.truncate(24)
         self.map = mmap.mmap(self.file.fileno(), 24)
         self.shown = memoryview(self.map).cast('q')
-        self.shown[NS] = 1000 * SECOND
+        self.shown[NS] = BEGIN
         self.environment = {'LD_PRELOAD': library, 'OPDUMP_MOVED_CLOCK': self.file.name}
-        self.moved = 0.0  # seconds
         self.over = threading.Event()
         self.runner = None
 
@@ -38,7 +38,10 @@ class MovedClock:
 
     def move(self, seconds):
         self.shown[NS] += round(seconds * SECOND)
-        self.moved += seconds
+
+    def seconds(self):
+        """That it has moved."""
+        return (self.shown[NS] - BEGIN) / SECOND
 
     def run(self, process, may_run=lambda: True, step=0.05):
         """From now on the clock goes on by `step` each time that `process` has looked at its line, where `may_run`."""

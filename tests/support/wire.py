@@ -3,6 +3,7 @@ import contextlib
 import fcntl
 import os
 import random
+import select
 import socket
 import struct
 import sys
@@ -139,15 +140,30 @@ def until_read(line):
     waiting.until(lambda: is_read(line), 'the reading of what was sent')
 
 
-def until_empty(line):
-    """Until what was written to a pipe has been read."""
-    def left():
-        return struct.unpack('i', fcntl.ioctl(line, termios.FIONREAD, bytes(4)))[0]
-    waiting.until(lambda: left() == 0, 'the reading of what was written', left)
+def unread(line):
+    """How many bytes wait at this end of a socket, or in a pipe."""
+    return struct.unpack('i', fcntl.ioctl(line, termios.FIONREAD, bytes(4)))[0]
+
+
+def until_empty(pipe):
+    waiting.until(lambda: unread(pipe) == 0, 'the reading of what was written', lambda: unread(pipe))
+
+
+class Watch:
+    """Of a line that is served by a socket of the file system."""
+
+    def __init__(self):
+        self.lock = threading.Lock()  # while the device hears and answers
+        self.line = None
+
+    def is_quiet(self):
+        """Whether the device has answered all that came, and the other end has read that."""
+        with self.lock:
+            return self.line is not None and is_read(self.line) and unread(self.line) == 0
 
 
 @contextlib.contextmanager
-def served(path, device, scenes):
+def served(path, device, scenes, watch=None):
     """A socket at `path`, or of TCP without one, where `device` hears and answers, one connection for each scene; gives
     the name of the line. A scene gets the connection first, and gives what says whether to cut it; the last one is not
     cut before the end of the context."""
@@ -158,6 +174,7 @@ def served(path, device, scenes):
         server.bind(path)
         server.listen(1)
     done = threading.Event()
+    watch = watch or Watch()
 
     def serve():
         for left, scene in zip(range(len(scenes) - 1, -1, -1), scenes):
@@ -166,19 +183,18 @@ def served(path, device, scenes):
             except OSError:
                 return  # nothing came
             with line:
-                line.settimeout(0.05)
                 is_over = scene(line)
+                watch.line = line
                 while not done.is_set() and (left == 0 or not is_over()):
-                    try:
-                        data = line.recv(4096)
-                    except socket.timeout:
+                    if not select.select([line], [], [], 0.05)[0]:
                         continue
-                    if not data:
-                        break
-                    try:
-                        line.sendall(device.hear(data))
-                    except OSError:
-                        break
+                    with watch.lock, contextlib.suppress(OSError):
+                        if data := line.recv(4096):
+                            line.sendall(device.hear(data))
+                            continue
+                    break
+                with watch.lock:
+                    watch.line = None
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:

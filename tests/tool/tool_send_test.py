@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Tests of `opdump send` from outside, with devices written here: tool_send_test.py OPDUMP [unittest arguments].
+"""Tests of `opdump send` from outside, with devices written here: tool_send_test.py OPDUMP MOVED_CLOCK [unittest arguments].
 
-Standard library only.
+Where the time counts that the command waits, its clock is one that the test moves. Standard library only.
 """
 import os
 import random
 import struct
+import subprocess
 import sys
-import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 import wire  # noqa: E402
+from moved_clock import MovedClock  # noqa: E402
 from tool_case import Case  # noqa: E402
 
+CLOCK = ''  # moved_clock.cpp
+PATIENT = ('--wait', '300')  # as long as a busy machine may take
 NO_SUCH_OP, TOO_LARGE = 22, 41
 FLOAT32 = 1  # of types/dtype.hpp
 # The end of what is said, where a busy machine may make the device late.
@@ -95,7 +99,19 @@ class Send(Case):
         """Runs `send` on a socket; of several scenes all but the last end when `cut_after` frames were taken."""
         path = None if tcp else self.path('wire.sock')
         with wire.served(path, device, [lambda line: lambda: device.taken >= cut_after] * scenes) as name:
-            return self.run_tool('send', name if tcp else 'wire.sock', dump, *options, expect=expect)
+            return self.run_tool('send', name if tcp else 'wire.sock', dump, *PATIENT, *options, expect=expect)
+
+    def serve_by_clock(self, device, *options):
+        """The same, where time passes only while both ends wait for the other: the status, what it says, and the seconds
+        that passed."""
+        clock, watch = MovedClock(CLOCK), wire.Watch()
+        self.addCleanup(clock.close)
+        with wire.served(self.path('wire.sock'), device, [lambda line: lambda: False], watch):
+            process = subprocess.Popen([tool_case.OPDUMP, 'send', 'wire.sock', 'dump', *options], cwd=self.directory, text=True,
+                                       env=dict(os.environ, **clock.environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            clock.run(process, watch.is_quiet)
+            out, error = waiting.end_of(process)
+        return process.returncode, out, error, clock.seconds()
 
     def test_all_inputs_in_their_order(self):
         self.make_dump()
@@ -142,7 +158,8 @@ class Send(Case):
             heard += 1
             return heard > 4 and heard % 12 > 1  # this and its answer
         device = Device(loses=loses)
-        out, _ = self.serve(device, '--input', 'add1:0', '--wait', '6')
+        status, out, error, _ = self.serve_by_clock(device, '--input', 'add1:0', '--wait', '6')
+        self.assertEqual((status, error), (0, ''))
         self.assertEqual((device.played, device.over), (self.wanted((0,), [(1, 0)]), True))
         self.assertRegex(out, r'; \d+ frames sent again\n$')
 
@@ -168,10 +185,10 @@ class Send(Case):
 
     def test_silence(self):
         self.make_dump()
-        begun = time.monotonic()
-        _, error = self.serve(Device(loses=lambda: True), '--wait', '1', expect=1)
+        status, _, error, seconds = self.serve_by_clock(Device(loses=lambda: True), '--wait', '1')
+        self.assertEqual(status, 1)
         self.assertIn('input 0 of add1: wire.sock has not answered for 1 second\n', error)
-        self.assertLess(time.monotonic() - begun, 30)
+        self.assertTrue(1 <= seconds < 2, seconds)
 
     def test_dumps_that_cannot_be_played(self):
         self.make_dump()
@@ -207,17 +224,18 @@ class Send(Case):
         self.make_dump(steps=(0,))
 
         class Ended(Device):
-            """It answers at once how far it is, and takes frames late."""
+            """It answers at once how far it is, and takes a frame when that is sent again."""
             sender = wire.Sender(7)
-            late, is_deaf_to = 0.2, ()
+            is_deaf_to, is_late = (), True
+            sent_once = frozenset()
 
             def hear(self, data):
                 asked = [(number, body[0]) for kind, _, _, number, body in wire.frames(data) if kind == wire.ASK]
                 if any(kind in self.is_deaf_to for kind, *_ in wire.frames(data)):
                     return b''
-                answers = super().hear(data)
-                if answers:
-                    time.sleep(self.late)
+                numbers = {number for kind, _, _, number, _ in wire.frames(data) if kind != wire.ASK}
+                answers = super().hear(data) if not self.is_late or numbers <= self.sent_once else self.sender.state(wire.ENDED)
+                self.sent_once |= numbers
                 return b''.join(self.sender.answer(number, count, kind=wire.ENDED) for number, count in asked) + answers
 
         device = Ended()
@@ -225,8 +243,10 @@ class Send(Case):
         self.serve(device, '-o', 'now')
         self.assertEqual((device.played, device.over), (self.wanted((0,)), True))
         device = Ended()
-        device.late, device.is_deaf_to = 0, (wire.OVER,)
-        _, error = self.serve(device, '-o', 'again', '--wait', '3', expect=1)
+        device.is_deaf_to, device.is_late = (wire.OVER,), False
+        status, _, error, seconds = self.serve_by_clock(device, '-o', 'again', '--wait', '3')
+        self.assertEqual(status, 1)
+        self.assertTrue(3 <= seconds < 4, seconds)
         self.assertIn('the end: wire.sock has not answered for 3 seconds', error)
         self.assertFalse(device.over)
 
@@ -244,4 +264,5 @@ class Send(Case):
 
 
 if __name__ == '__main__':
+    CLOCK = os.path.abspath(sys.argv.pop(2))
     tool_case.main()
