@@ -13,10 +13,10 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 import wire  # noqa: E402
 from tool_case import Case  # noqa: E402
 
@@ -33,11 +33,11 @@ WIPED = b'\r\x1b[K'
 class Progress(Case):
     parent = tool_case.MEMORY
 
-    def on_terminal(self, *arguments, environment=None):
+    def on_terminal(self, *arguments):
         """What a command writes to a terminal that is its stderr, and its output."""
         master, slave = pty.openpty()
         process = subprocess.Popen([tool_case.OPDUMP, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=slave, env=HURRIED if environment is None else environment)
+                                   stdout=subprocess.PIPE, stderr=slave, env=HURRIED)
         os.close(slave)
         output = []
         reader = threading.Thread(target=lambda: output.append(process.stdout.read()))
@@ -83,8 +83,8 @@ class Progress(Case):
 
     def check_nothing(self, *arguments, expect=0):
         """Under the same clock, a command whose stderr is a pipe says nothing there."""
-        done = subprocess.run([tool_case.OPDUMP, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL, env=HURRIED,
-                              capture_output=True, check=False)
+        done = waiting.run([tool_case.OPDUMP, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL, env=HURRIED,
+                           capture_output=True, check=False)
         self.assertEqual((done.stderr, done.returncode), (b'', expect))
         return done.stdout
 
@@ -101,6 +101,14 @@ class Progress(Case):
         self.assertEqual(status, 0)
         self.assertEqual(self.check_nothing('convert', '-r', '-d', 'dump', '-out', 'other').replace(b'other', b'slow'), output)
         self.assertEqual(len(self.files('slow')), len(self.files('other')))
+
+    def test_convert_of_one_record(self):
+        self.write(tool_case.NAME, tool_case.record([], [tool_case.tensor(tool_case.INT8, [64 << 20], bytes(64 << 20))]))
+        drawn, _, status = self.on_terminal('convert', '-d', tool_case.NAME, '-out', 'out', '-f', 'ND')
+        self.assertEqual(status, 0)
+        self.assertRegex(drawn.decode(), r'\[=* *\] +\d+%  [\d.]+ \w+ of 64\.0 MiB  [\d.]+ \w+/s  \d+:\d\d left')
+        self.assertTrue(drawn.endswith(WIPED), drawn[-80:])
+        self.check_nothing('convert', '-d', tool_case.NAME, '-out', 'out')
 
     def test_verify(self):
         lines = ['opdump-journal,1,records', 'from,0,0']
@@ -170,7 +178,7 @@ class Progress(Case):
         self.assertEqual(self.files('slow'), self.files('other'))
 
     def test_receive(self):
-        """Its end is not known: what has come is told, five times a second."""
+        """Its end is not known: what has come is told, as often as the clock goes on by 200 ms."""
         for terminal in (True, False):
             sender = wire.Sender()
             stream = sender.lines(f'{TIME}/opdump.0.1.journal', 'opdump-journal,1,records\n')
@@ -183,11 +191,11 @@ class Progress(Case):
                     for at in range(0, len(stream), 1500):
                         line.write(stream[at:at + 1500])
                         line.flush()
-                        time.sleep(0.05)
+                        wire.until_empty(line)
             feeder = threading.Thread(target=feed)
             feeder.start()
             if terminal:
-                drawn, output, status = self.on_terminal(*command, environment=dict(os.environ))
+                drawn, output, status = self.on_terminal(*command)
                 told = re.findall(rb'\r(\d+) files?, [\d.]+ \w+, 0 frames lost  [\d.]+ \w+/s\x1b\[K', drawn)
                 self.assertGreaterEqual(len(told), 2, drawn)
                 self.assertEqual([int(n) for n in told], sorted(int(n) for n in told))
@@ -215,14 +223,13 @@ class Progress(Case):
                 for kind, _, session, number, _ in wire.frames(b'\0'.join(whole) + b'\0'):
                     if kind not in (wire.INPUT, wire.BYTES, wire.STEP, wire.OVER):
                         continue
-                    time.sleep(0.005)
                     self.next = max(self.next, number + 1)
                     answers += wire.frame(wire.TAKEN, session, number + 1, b'\0')
                 return answers
 
         for terminal in (True, False):
             with wire.served(self.path('wire.sock'), Device(), [lambda line: lambda: False]):
-                command = ('send', 'wire.sock', 'dump')
+                command = ('send', 'wire.sock', 'dump', '--wait', '30000')  # of the hurried clock
                 if terminal:
                     self.assertIn(b'40 steps, 40 inputs', self.check_bars(['bytes'], *command)[0])
                 else:
