@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
 import waiting  # noqa: E402
+from peak_memory import measured  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 OPDUMP = ''
@@ -116,14 +117,10 @@ class Case(unittest.TestCase):
                 self.skipTest('the sanitizer takes memory of its own')
 
     def peak_kib(self, *arguments):
-        """The most resident memory of a run that succeeds; 0 when that was over before anybody looked."""
-        process = subprocess.Popen([OPDUMP, *arguments], cwd=self.directory, stdout=subprocess.DEVNULL)
-        most = 0
-        while process.poll() is None:
-            with open('/proc/%d/status' % process.pid, encoding='ascii') as status:
-                most = max([most] + [int(line.split()[1]) for line in status if line.startswith('VmHWM')])
-        self.assertEqual(process.returncode, 0)
-        return most
+        """The most resident memory of a run that succeeds."""
+        status, kib, said = measured([OPDUMP, *arguments], cwd=self.directory)
+        self.assertEqual(status, 0, said)
+        return kib
 
     def files(self, directory='.'):
         found = []

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from peak_memory import measured  # noqa: E402
+
 OPDUMP = ''
 RECORDS = 0
 SMALL = 1000
@@ -24,12 +27,6 @@ MORE = 3 * MIB
 MORE_OF_TABLES = 12 * MIB
 # The same of what a report knows of tensors and records besides, of two dumps; of 200 000 records it once took 200 MiB.
 MORE_OF_REPORT = 32 * MIB
-# Runs a command, and says its exit status and peak in KiB. The kernel tells no peak below that of the process that
-# starts another, so this is a small one.
-MEASURE = """import os, sys
-_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=sys.stderr)
-"""
 
 
 class Growth(unittest.TestCase):
@@ -63,11 +60,9 @@ class Growth(unittest.TestCase):
                            stdout=subprocess.DEVNULL)
 
     def peak(self, *arguments, expect=0):
-        told = subprocess.run([sys.executable, '-I', '-S', '-c', MEASURE, OPDUMP, *arguments], check=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        status, kib = told.splitlines()[-1].split()
-        self.assertEqual(status, str(expect), told)
-        return int(kib) * 1024
+        status, kib, told = measured([OPDUMP, *arguments])
+        self.assertEqual(status, expect, told)
+        return kib * 1024
 
     def check(self, *arguments, makes=None, more=MORE, expect=0):
         """`arguments` name the dump {dump}, or its {image} and {run}, and what is made {out}; `expect` is the exit status of

@@ -21,6 +21,7 @@ import tool_case  # noqa: E402
 import waiting  # noqa: E402
 import wire  # noqa: E402
 from moved_clock import MovedClock  # noqa: E402
+from peak_memory import measured  # noqa: E402
 from tool_case import Case  # noqa: E402
 
 CLOCK = ''  # moved_clock.cpp
@@ -29,11 +30,6 @@ TIME = '20260131130559'
 JOURNAL = f'{TIME}/opdump.0.1.journal'
 RECORD = f'{TIME}/0/net/1/0/Add.add%d.0.0.158919508158801%d'
 HEAD = 'opdump-journal,1,records\nfrom,0,0\n'
-# As in dump_growth_test.py: the kernel tells no peak below that of the process that starts another.
-MEASURE = """import os, sys
-_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=sys.stderr)
-"""
 
 
 def content(i):
@@ -499,9 +495,7 @@ class Receive(Case):
         for waiting, lost in ((most, False), (most + 1, True), (2 * most - 1, True)):
             state = wire.frame(wire.STATE, 1, waiting + 1, struct.pack('<II', 0, 0xffffffff))
             self.write('line', b''.join(lines[1:waiting + 1]) + lines[0] + state)
-            told = subprocess.run([sys.executable, '-I', '-S', '-c', MEASURE, tool_case.OPDUMP, 'receive', 'line', '-o', 'dump'],
-                                  cwd=self.directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-            status, kib = map(int, told.splitlines()[-1].split())
+            status, kib, told = measured([tool_case.OPDUMP, 'receive', 'line', '-o', 'dump'], cwd=self.directory)
             self.assertEqual(status, int(lost), told)
             self.assertEqual('frame 0 never arrived' in told, lost, told)
             self.assertEqual(self.read('dump/a/b.csv'), b''.join(b'%d\n' % number for number in range(lost, waiting + 1)))
