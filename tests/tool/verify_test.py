@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 
 
 # The exit status of a dump that has all that was captured, but not all that was asked for.
@@ -741,8 +742,9 @@ class Losses(Case):
         findings, _ = self.verify()
         self.assertEqual({f['cause'] for f in findings if f['kind'] == 'lost'}, {'quota'})
 
-    def kill_replays(self, *options, delays=(0, 0.02, 0.1)):
-        """The findings that are wrong, of dumps whose writer was killed as many seconds after it began."""
+    def kill_replays(self, *options, after=lambda journal: True, delays=(0, 0.02, 0.1)):
+        """The findings that are wrong, of dumps whose writer was killed as many seconds after its journal said what
+        `after` looks for."""
         run = dict(self.RUN, steps=1000000)
         self.write('run.json', json.dumps(run))
         for delay in delays:
@@ -750,9 +752,9 @@ class Losses(Case):
             os.mkdir(self.path('dump'))
             process = subprocess.Popen([tool_case.OPDUMP, 'replay', 'run.json', '--config', 'acl.json', *options],
                                        cwd=self.directory, stdout=subprocess.DEVNULL)
-            until = time.monotonic() + 60
-            while not glob.glob(self.path('dump', '*', '*.journal')) and time.monotonic() < until:
-                time.sleep(0.001)
+            def journals():
+                return [self.read(path).decode() for path in glob.glob(self.path('dump', '*', '*.journal'))]
+            waiting.until(lambda: any(map(after, journals())), 'what the journal has to say', lambda: journals() or process.poll())
             time.sleep(delay)
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -767,7 +769,7 @@ class Losses(Case):
     def test_killed_while_it_lost_records(self):
         """The marks in band tell what is missing and why; no line says how it ended."""
         causes = collections.Counter()
-        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024'):
+        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024', after=lambda journal: '\ngap,' in journal):
             self.assertEqual(wrong[-1]['kind'], 'not_final')
             self.assertLessEqual({f['kind'] for f in wrong[:-1]}, {'lost', 'gap'})
             causes.update(f['cause'] for f in wrong[:-1])
@@ -781,7 +783,11 @@ class Losses(Case):
         """No record came after them that could have told of them; yet every one is accounted for."""
         self.config(dump_list=[{}], dump_step='0')
         self.RUN = dict(self.RUN, models=[{'name': 'net', 'id': 7, 'ops': [op('T', 'n%d' % i) for i in range(400)]}])
-        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024', delays=(0.3, 0.3, 0.3)):
+        def told_of(journal):
+            lines = [line.split(',') for line in journal[:journal.rfind('\n') + 1].splitlines()]
+            return sum(int(line[3]) - int(line[2]) + 1 if line[0] == 'gap' else line[0] in ('written', 'lost') for line in lines)
+        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024', after=lambda journal: told_of(journal) == 400,
+                                       delays=(0, 0, 0)):
             _, answer = self.verify()
             told = sum(f.get('last', 0) - f.get('first', 0) + 1 for f in wrong if f['kind'] in ('lost', 'gap'))
             self.assertGreater(told, 0)
