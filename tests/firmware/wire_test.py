@@ -26,6 +26,7 @@ import tty
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'support'))
+import waiting  # noqa: E402
 import wire  # noqa: E402
 from budget import run  # noqa: E402
 from emulated import build, skip_without_tools  # noqa: E402
@@ -98,6 +99,7 @@ class WireTest(unittest.TestCase):
                     break
             if master in ready:
                 uart.sendall(back.carry(os.read(master, 512)))
+        is_late = receiver.poll() is None and time.monotonic() >= end
         receiver.terminate()
         said = receiver.communicate()
         os.killpg(board.pid, signal.SIGKILL)  # with the emulator
@@ -106,6 +108,8 @@ class WireTest(unittest.TestCase):
             os.close(end)
         uart.close()
         server.close()
+        if is_late:
+            raise waiting.WaitedTooLong('the end of the dump', (len(sent), said))
         print(f'{rate:.1%}, seed {seed}, window {window}, frames of {frame}: {said[0].strip()}', file=sys.stderr)
         return folder / 'tree', sent, receiver.returncode, said
 

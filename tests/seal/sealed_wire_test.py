@@ -16,6 +16,7 @@ import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+import waiting  # noqa: E402
 import wire  # noqa: E402
 
 MAKER = ''
@@ -43,7 +44,7 @@ class SealedWire(tool_case.Case):
         self.run_tool('compile', 'acl.json', '-o', 'dump.plan')
         server = socket.create_server(('127.0.0.1', 0))
         receiver = subprocess.Popen([tool_case.OPDUMP, 'receive', f'127.0.0.1:{server.getsockname()[1]}', '-o', directory,
-                                     '--idle', '5', '--baud', '4000000'], cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     '--idle', '300', '--wait', '300', '--baud', '4000000'], cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True)
         host, _ = server.accept()
         host.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -63,7 +64,8 @@ class SealedWire(tool_case.Case):
         for end in (line, host, server):
             end.close()
         out, error = receiver.communicate()
-        self.assertEqual(maker.wait(30), 0)
+        waiting.end_of(maker)
+        self.assertEqual(maker.returncode, 0)
         self.assertEqual(receiver.returncode, 1 if error else 0, out + error)
         return seen[line], seen[host], error
 
