@@ -48,13 +48,13 @@ const run = async (browser, job) => {
   if (job.script === false) await page.setJavaScriptEnabled(false);
   const client = await page.createCDPSession();
   await client.send('Performance.enable');
-  await page.goto('file://' + job.page + (job.hash || ''), {waitUntil: 'load', timeout: 120000});
+  await page.goto('file://' + job.page + (job.hash || ''), {waitUntil: 'load', timeout: 300000});
   if (job.media) await page.emulateMediaType(job.media);
   if (job.script === false) {
     saw.text = await client.send('DOM.getDocument').then(({root}) => client.send('DOM.querySelector', {nodeId: root.nodeId, selector: 'body'}))
       .then(({nodeId}) => client.send('DOM.getOuterHTML', {nodeId})).then(({outerHTML}) => outerHTML);
   } else {
-    await page.waitForFunction(() => document.body.dataset.ready, {timeout: 60000}).catch(error => {
+    await page.waitForFunction(() => document.body.dataset.ready, {timeout: 300000}).catch(error => {
       throw new Error(`${job.page}: not ready: ${saw.errors.join('; ') || error}`);
     });
     saw.states.push(await page.evaluate(state));
@@ -85,7 +85,7 @@ const run = async (browser, job) => {
 };
 
 (async () => {
-  const browser = await puppeteer.launch({executablePath: chromium, headless: true,
+  const browser = await puppeteer.launch({executablePath: chromium, headless: true, timeout: 300000,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--allow-file-access-from-files']});
   const results = [];
   try {
