@@ -174,7 +174,7 @@ TEST_CASE("flash log: a damaged byte costs what it hit, and never yields other b
   const FlashContents expected = read_flash(whole.device());
   std::size_t fewest = expected.objects.size();
   for (const bool search : {false, true}) {
-    for (std::size_t at = 0; at<image.size(); at += OPDUMP_TEST_SHARE> 1 ? 7 : 1) {
+    for (std::size_t at = 0; at < image.size(); at += (OPDUMP_TEST_SHARE > 1 ? 7 : 1)) {
       std::string damaged = image;
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
       FlashEmulator flash = part_of(damaged, geometry);
