@@ -194,8 +194,9 @@ run() {
   say "== $name: built in $(($(date +%s) - begun)) s, testing"
   $meanwhile
   begun=$(date +%s)
+  # `configure`, which $meanwhile calls, has another folder by now.
   # shellcheck disable=SC2086  # lists of options
-  meson test -C "$folder" --no-rebuild $test_options $selection || true
+  meson test -C "build/tests/$name" --no-rebuild $test_options $selection || true
   say "== $name: tested in $(($(date +%s) - begun)) s"
 }
 
