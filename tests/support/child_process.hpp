@@ -1,4 +1,5 @@
 #pragma once
+#include <signal.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,12 +29,20 @@ pid_t start_child(Body body) {
   return child;
 }
 
+/// In a child that would hang where it waits for a thread it does not have. `wait_for` tells when it did.
+inline void limit_child() {
+  constexpr unsigned kSeconds = 300;
+  alarm(kSeconds);
+}
+
 /// Exit code of `child`; -1 if it was killed or never started.
 inline int wait_for(pid_t child) {
   int status = 0;
   if (child < 0) return -1;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return -1;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    std::fprintf(stderr, "a child reached its limit of minutes, and has not ended\n");
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -11,6 +11,7 @@
 #include "opdump/session.hpp"
 #include "tests/support/clockwork.hpp"
 #include "tests/support/session_bench.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -150,17 +151,18 @@ TEST_CASE("drain task: drains while it is woken, and all that is left when it is
   Bench<4096> bench(WhenFull::drop);
   bench.start(everything());
   Threads rtos;
-  DrainTask task(bench.session, rtos, 60'000);
+  DrainTask task(bench.session, rtos, 2 * kWaitLimitMs);
   REQUIRE(task.attach() == Status::ok);
   CHECK(bench.session.attach_drainer() == Status::drainer_attached);
   std::thread thread([&task] { task.run(); });
-  // Only a ring that fills wakes the task, which else sleeps longer than this test lasts.
+  // Only a ring that fills wakes the task, which else sleeps longer than this test waits.
   for (int step = 0; step < 100; ++step) {
     bench.step();
-    while (bench.recorder.ring().used() > bench.recorder.ring().size() / 2) std::this_thread::yield();
+    wait_until("room in the ring",
+               [&bench] { return bench.recorder.ring().used() <= bench.recorder.ring().size() / 2; });
   }
   CHECK(rtos.notifications > 0);
-  REQUIRE(task.stop(10'000) == Status::ok);
+  REQUIRE(task.stop(kWaitLimitMs) == Status::ok);
   thread.join();
   CHECK(bench.session.attach_drainer() == Status::ok);
   bench.session.detach_drainer();
@@ -196,7 +198,7 @@ TEST_CASE("drain task: a stop from a task of higher priority lets the drain task
     if (!ran) task.run();
     ran = true;
   };
-  CHECK(task.stop(10'000) == Status::ok);
+  CHECK(task.stop(kWaitLimitMs) == Status::ok);
   CHECK(rtos.sleeps == 1);
   REQUIRE(bench.session.finalize() == Status::ok);
   CHECK(bench.session.counts().written == 3);

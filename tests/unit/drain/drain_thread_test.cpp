@@ -8,10 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "opdump/port/waker.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/waiting.hpp"
 
 namespace {
 
@@ -57,19 +59,33 @@ struct FakeSession {
 
 using DrainThread = posix::DrainThread<FakeSession>;
 
-bool becomes_empty(const FakeSession& session) {
-  for (int i = 0; i < 5000 && session.waiting != 0; ++i) std::this_thread::sleep_for(1ms);
-  return session.waiting == 0;
+/// Longer than any of these tests.
+constexpr std::uint32_t kHourUs = 3'600'000'000;
+
+void wait_for_calls(const FakeSession& session, int calls) {
+  tests::wait_until(
+      "looks of the drain thread", [&] { return session.calls >= calls; },
+      [&] { return std::to_string(session.calls); });
 }
 
-/// Whether the thread sleeps at last. A busy machine may stop it between any two of its looks.
-bool comes_to_rest(const FakeSession& session) {
-  for (int i = 0; i < 50; ++i) {
-    const int calls = session.calls;
-    std::this_thread::sleep_for(100ms);
-    if (session.calls == calls) return true;
-  }
-  return false;
+void wait_until_empty(const FakeSession& session) {
+  tests::wait_until(
+      "empty rings", [&] { return session.waiting == 0; },
+      [&] { return std::to_string(session.waiting) + " bytes wait"; });
+}
+
+/// The thread sleeps at last. A busy machine may stop it between any two of its looks.
+void wait_for_rest(const FakeSession& session) {
+  int before = -1;
+  tests::wait_until(
+      "two moments between which the drain thread does not look",
+      [&] {
+        std::this_thread::sleep_for(100ms);
+        const int last = before;
+        before = session.calls;
+        return last == before;
+      },
+      [&] { return std::to_string(session.calls) + " looks"; });
 }
 
 }  // namespace
@@ -81,7 +97,7 @@ TEST_CASE("drain thread: drains while it runs, within its budget, with signals b
   CHECK(session.attached);
   for (int i = 0; i < 5; ++i) {
     session.waiting += 10'500;
-    CHECK(becomes_empty(session));
+    wait_until_empty(session);
   }
   thread.stop();
   CHECK_FALSE(session.attached);
@@ -92,13 +108,14 @@ TEST_CASE("drain thread: drains while it runs, within its budget, with signals b
 TEST_CASE("drain thread: stop drains the rest at once, however long the delay") {
   FakeSession session;
   DrainThread thread;
-  REQUIRE(thread.start(session, {.delay_us = 60'000'000}) == Status::ok);
-  while (session.calls == 0) std::this_thread::yield();
+  REQUIRE(thread.start(session, {.delay_us = kHourUs}) == Status::ok);
+  wait_for_calls(session, 1);
   std::this_thread::sleep_for(20ms);  // asleep by now, most likely
   session.waiting = 10'000'000;
-  const auto before = std::chrono::steady_clock::now();
-  thread.stop();
-  CHECK(std::chrono::steady_clock::now() - before < 30s);
+  {
+    const tests::WaitLimit limit("the stop of a drain thread that sleeps for an hour");
+    thread.stop();
+  }
   CHECK(session.waiting == 0);
   CHECK_FALSE(session.attached);
 }
@@ -108,10 +125,9 @@ TEST_CASE("drain thread: idle, it looks once per delay, and sleeps in between") 
   DrainThread thread;
   const auto before = std::chrono::steady_clock::now();
   REQUIRE(thread.start(session, {.delay_us = 10'000}) == Status::ok);
-  std::this_thread::sleep_for(200ms);
+  wait_for_calls(session, 20);
   thread.stop();
   const auto delays = (std::chrono::steady_clock::now() - before) / 10ms;
-  CHECK(session.calls >= 2);
   CHECK(session.calls <= delays + 3);
   // Of its own processor time, which no other load adds to: a tenth of what it would use awake.
   CHECK(session.used_at_last - session.used_at_first <= (session.calls - 1) * 1ms);
@@ -121,23 +137,22 @@ TEST_CASE("drain thread: looks again soon while the rings fill fast, and then sl
   FakeSession session;
   session.crowded = true;
   DrainThread thread;
-  REQUIRE(thread.start(session, {.delay_us = 60'000'000}) == Status::ok);
-  for (int i = 0; i < 5000 && session.calls < 3; ++i) std::this_thread::sleep_for(1ms);
-  CHECK(session.calls >= 3);
-  CHECK(comes_to_rest(session));
+  REQUIRE(thread.start(session, {.delay_us = kHourUs}) == Status::ok);
+  wait_for_calls(session, 3);
+  wait_for_rest(session);
   thread.stop();
 }
 
 TEST_CASE("drain thread: once woken, it sleeps for a shorter time") {
   FakeSession session;
   DrainThread thread;
-  REQUIRE(thread.start(session, {.delay_us = 8'000'000}) == Status::ok);
-  while (session.calls < 1) std::this_thread::yield();
+  REQUIRE(thread.start(session, {.delay_us = 32'000'000}) == Status::ok);
+  wait_for_calls(session, 1);
   session.waker->wake();
-  while (session.calls < 2) std::this_thread::yield();
+  wait_for_calls(session, 2);
   const auto woken = std::chrono::steady_clock::now();
-  while (session.calls < 3) std::this_thread::sleep_for(1ms);
-  CHECK(std::chrono::steady_clock::now() - woken < 6s);
+  wait_for_calls(session, 3);  // after 2 s
+  CHECK(std::chrono::steady_clock::now() - woken < 24s);
   thread.stop();
 }
 
@@ -193,7 +208,7 @@ TEST_CASE("drain thread: a forked child can let go of it") {
   auto thread = std::make_unique<DrainThread>();
   REQUIRE(thread->start(session) == Status::ok);
   const int result = tests::in_child([&] {
-    alarm(30);  // ends a child that waits for a thread it does not have
+    tests::limit_child();
     thread.reset();
     OPDUMP_CHILD_CHECK(!session.attached);
     return 0;

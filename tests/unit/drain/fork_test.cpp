@@ -14,6 +14,7 @@
 #include "tests/support/fakes.hpp"
 #include "tests/support/journal_account.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/waiting.hpp"
 
 // A child that starts threads is what is tried here; the thread sanitizer ends it unless told otherwise.
 extern "C" const char* __tsan_default_options();
@@ -45,7 +46,7 @@ struct Program {
   /// The drain thread is at work then. One that only starts may hold the allocator of a sanitizer when the process
   /// forks, and nobody in the child lets go of it.
   void wait_for_drainer() {
-    while (!drains_inline && dump.counts().written == 0) usleep(100);
+    tests::wait_until("a record written", [this] { return drains_inline || dump.counts().written != 0; });
   }
 
   Status capture(std::uint64_t steps) {
@@ -147,12 +148,12 @@ TEST_CASE("fork: a child can end its copy that was made while the drain thread w
   REQUIRE(recorder.begin_step(plan) == Status::ok);
   REQUIRE(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
   REQUIRE(recorder.end_step() == Status::ok);
-  while (!sink.begun) usleep(100);
+  tests::wait_until("the first object", [&sink] { return sink.begun.load(); });
 
   for (const bool thread_first : {false, true}) {
     CAPTURE(thread_first);
     const pid_t child = start_child([&] {
-      alarm(20);
+      tests::limit_child();
       if (thread_first) drain.stop();
       OPDUMP_CHILD_CHECK(session.unload_model(plan) == Status::ok);
       OPDUMP_CHILD_CHECK(session.load_model(plan, kModel) == Status::ok);
