@@ -217,6 +217,6 @@ TEST_CASE("freertos: notifies from interrupts by their own call, and nobody befo
   CHECK(task->notified == 0);
   const std::uint32_t before = kernel.now_ms();
   kernel.wait(1);  // less than a tick
-  CHECK(kernel.now_ms() - before <= 10'000);
+  CHECK(kernel.now_ms() - before <= kWaitLimitMs);
   current = nullptr;
 }

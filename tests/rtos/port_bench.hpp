@@ -10,6 +10,7 @@
 #include "tests/rtos/fake_partition.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/session_bench.hpp"
+#include "tests/support/waiting.hpp"
 
 namespace opdump::tests {
 
@@ -49,7 +50,8 @@ void check_dump(Port& port, FakePartition& partition, Clock& clock) {
   Log log(device, page, {});
   HostMemory memory;
   std::byte scratch[1024];
-  BasicSession<HostMemory> session({.memory = memory, .sink = log, .clock = clock, .scratch = scratch});
+  BasicSession<HostMemory> session(
+      {.memory = memory, .sink = log, .clock = clock, .scratch = scratch, .block_limit_ms = kWaitLimitMs});
   alignas(8) std::byte ring[1024];
   BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring, {}, WhenFull::block).value();
   REQUIRE(log.mount() == Status::ok);
@@ -70,7 +72,7 @@ void check_dump(Port& port, FakePartition& partition, Clock& clock) {
       CHECK(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
     REQUIRE(recorder.end_step() == Status::ok);
   }
-  REQUIRE(drain.stop(10'000) == Status::ok);
+  REQUIRE(drain.stop(kWaitLimitMs) == Status::ok);
   CHECK(drain.stop(0) == Status::not_initialised);
   CHECK(drain.log_failure() == Status::ok);
   REQUIRE(session.finalize() == Status::ok);
