@@ -2,14 +2,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <thread>
 
 #include "platform/posix/drain_thread.hpp"
 #include "tests/support/session_bench.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -40,30 +38,6 @@ struct InHandler {
 
 InHandler* in_handler = nullptr;
 
-/// Ends the program when the test hangs.
-class Watchdog {
- public:
-  Watchdog() : thread_([this] { watch(); }) {}
-  ~Watchdog() {
-    done_.store(true);
-    thread_.join();
-  }
-
- private:
-  static constexpr int kLimitMs = 120'000;
-
-  void watch() {
-    for (int ms = 0; ms < kLimitMs && !done_.load(); ms += 10)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (done_.load()) return;
-    std::fputs("a capture in a signal handler hangs\n", stderr);
-    _exit(1);
-  }
-
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
-
 }  // namespace
 
 TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the drain thread") {
@@ -83,7 +57,7 @@ TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the d
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
-  const Watchdog watchdog;
+  const WaitLimit limit("captures in a signal handler");
   posix::DrainThread<BasicSession<FakeMemory>> drain;
   // It sleeps until it is woken.
   REQUIRE(drain.start(bench.session, {.delay_us = 1'000'000}) == Status::ok);
@@ -94,7 +68,10 @@ TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the d
   pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
   const itimerval often = {.it_interval = {0, 20}, .it_value = {0, 20}};
   REQUIRE(setitimer(ITIMER_REAL, &often, nullptr) == 0);
-  for (int step = 0; step < kSteps || state.signals.load() < kSignals; ++step) {
+  constexpr std::uint32_t kWritten = 100;
+  for (int step = 0;
+       step < kSteps || state.signals.load() < kSignals || bench.session.counts().written <= kWritten;
+       ++step) {
     REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
     bench.recorder.capture(0, {&bench.tensors.input, 1}, {});
     REQUIRE(bench.recorder.end_step() == Status::ok);
@@ -105,7 +82,7 @@ TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the d
   CHECK(state.refused.load() == 0);
   const DumpCounts counts = bench.session.counts();
   CHECK(counts.wanted >= kSignals + kSteps);
-  CHECK(counts.written > 100);
+  CHECK(counts.written > kWritten);
   CHECK(counts.written + counts.ring_full == counts.wanted);
   check_adds_up(counts);
 }

@@ -2,16 +2,15 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "platform/posix/dump_kit.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -97,12 +96,6 @@ void let_pass(std::int64_t seconds, std::int64_t ahead_us = 0) {
   g_shown.unix_us += seconds * kSecond + ahead_us;
 }
 
-template <class Done>
-bool comes_true(Done done) {
-  for (int i = 0; i < 20000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return done();
-}
-
 }  // namespace
 
 TEST_CASE("clock watch: the drain thread of a dump notices a step, and its journal tells it once") {
@@ -120,14 +113,14 @@ TEST_CASE("clock watch: the drain thread of a dump notices a step, and its journ
   REQUIRE(kit.apply(config) == Status::ok);
   kit.watch_clock();
   let_pass(5, kNoon - 105 * kSecond);
-  REQUIRE(comes_true([&] { return kit.clock_steps() == 1; }));
+  wait_until("a step of the clock", [&kit] { return kit.clock_steps() == 1; });
   // What the program saw of it, a little later.
   CHECK(kit.tell_clock({.shown_us = 105 * kSecond + 300, .unix_us = kNoon + 700}) == Status::ok);
   // A correction is no step, and neither is a clock that is set back.
   let_pass(2, kSecond / 2);
   let_pass(10, -3600 * kSecond);
   let_pass(2);
-  REQUIRE(kit.session().flush(10000) == Status::ok);
+  REQUIRE(kit.session().flush(kWaitLimitMs) == Status::ok);
   REQUIRE(kit.end() == Status::ok);
   CHECK(kit.clock_steps() == 1);
   std::string lines;

@@ -10,6 +10,7 @@
 
 #include "platform/posix/counter_clock.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump;
 using opdump::posix::CounterClock;
@@ -56,11 +57,13 @@ TEST_CASE("system clock: the processor's counter is trusted where the kernel nam
 
 TEST_CASE("system clock: monotonic milliseconds grow with time, also past 32 bits") {
   SystemClock clock;
+  const auto start = std::chrono::steady_clock::now();
   const std::uint32_t before = clock.monotonic_ms();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   const std::uint32_t passed = clock.monotonic_ms() - before;
+  const auto most = std::chrono::steady_clock::now() - start;
   CHECK(passed >= 29);
-  CHECK(passed < 10'000);
+  CHECK(passed <= most / std::chrono::milliseconds(1) + 1);
 }
 
 TEST_CASE("system clock: the zone in TZ") {
@@ -83,9 +86,15 @@ TEST_CASE("system clock: the zone in TZ") {
 
 TEST_CASE("system clock: a pause is short, but it is one") {
   SystemClock clock;
-  const auto before = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i) clock.pause();
-  const auto passed = std::chrono::steady_clock::now() - before;
-  CHECK(passed >= std::chrono::microseconds(20 * 50));
-  CHECK(passed < std::chrono::seconds(5));
+  const auto time_of_20 = [&clock] {
+    const auto before = std::chrono::steady_clock::now();
+    for (int i = 0; i < 20; ++i) clock.pause();
+    return std::chrono::steady_clock::now() - before;
+  };
+  // Other load makes some pauses longer, but not all.
+  tests::wait_until("20 short pauses", [&] {
+    const auto passed = time_of_20();
+    CHECK(passed >= std::chrono::microseconds(20 * 50));
+    return passed < std::chrono::seconds(5);
+  });
 }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/waiting.hpp"
+
 using namespace opdump;
 using opdump::posix::write_all;
 
@@ -40,6 +42,8 @@ TEST_CASE("write all: goes on after short writes and signals") {
     char buffer[30'011];
     for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
       received.append(buffer, static_cast<std::size_t>(got));
+      // Meanwhile the writer waits for room.
+      tests::wait_until("signals", [] { return g_signals > 10; });
       std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
   });
