@@ -39,6 +39,7 @@ struct SimulatedAscendCounts {
   std::uint64_t waited_for = 0;       ///< asynchronous calls made synchronous for want of pinned memory
   std::uint64_t most_under_way = 0;   ///< copies at a time
   std::uint64_t busy_ns = 0;          ///< time that the copies took on the link, end to end
+  std::uint64_t limits_ms = 0;        ///< of the synchronisations that timed out, in sum
   std::uint64_t streams = 0, pinned = 0, allocations = 0;
 };
 
