@@ -6,6 +6,7 @@
 
 #include "opdump/parts/statistics.hpp"
 #include "rig.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -153,7 +154,7 @@ TEST_CASE("opencl: a read in the background is over when its event says so") {
     for (std::size_t i = 0; i < std::size(copies); ++i)
       REQUIRE(memory.start(copies[i], to.data() + i * each, address + i * each, each) == Status::ok);
     for (auto& copy : copies) {
-      const Result<bool> over = memory.complete(copy, 10'000);
+      const Result<bool> over = memory.complete(copy, kWaitLimitMs);
       REQUIRE(over.ok());
       CHECK(over.value());
     }
@@ -179,7 +180,7 @@ TEST_CASE("opencl: a read waits for the event that its buffer is written by") {
   CHECK_FALSE(memory.complete(copy, 5).value());
   CHECK(to[999] == std::byte{0});
   std::thread later([&] { REQUIRE(clSetUserEventStatus(written.get(), CL_COMPLETE) == CL_SUCCESS); });
-  CHECK(memory.complete(copy, 10'000).value());
+  CHECK(memory.complete(copy, kWaitLimitMs).value());
   later.join();
   CHECK(to == content);
   REQUIRE(memory.written_by(address, nullptr) == Status::ok);
@@ -216,7 +217,7 @@ TEST_CASE("opencl: an operator that fails loses the reads that wait for it") {
       OpenclMemory<>::Copy copy;
       REQUIRE(memory.start(copy, to.data(), address, to.size()) == Status::ok);
       REQUIRE(clSetUserEventStatus(written.get(), -5) == CL_SUCCESS);
-      CHECK(memory.complete(copy, 10'000).status() == Status::device_copy_failed);
+      CHECK(memory.complete(copy, kWaitLimitMs).status() == Status::device_copy_failed);
       CHECK(memory.driver_error().code < 0);
     }
     const Event failed = device.make_user_event();

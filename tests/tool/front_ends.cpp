@@ -115,7 +115,7 @@ int run_c(const char* config_path) {
   options.sink = sink;
   options.extras = extras;
   options.when_full = OPDUMP_WHEN_FULL_BLOCK;
-  options.block_limit_ms = 1000;
+  options.block_limit_ms = 300'000;  // however busy the machine is
   const Room session_room(opdump_session_size(&options));
   opdump_session* session = nullptr;
   status = opdump_session_create(session_room.at(), session_room.bytes(), &options, &session);

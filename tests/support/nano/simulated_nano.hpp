@@ -21,6 +21,7 @@
 #include "src/nano/mailbox.hpp"
 #include "tests/support/nano/dbg_maker.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/waiting.hpp"
 
 namespace opdump::tests {
 
@@ -284,15 +285,19 @@ inline std::vector<MadeOp> sound_ops(std::size_t count, Random& random) {
 /// The event scheduler between senders on any thread and the part of the device on its own.
 class SimulatedScheduler final : public nano::EventScheduler {
  public:
-  /// Sends what lies at `at` and returns when it has been acknowledged, as a sender or the NPU does. False
-  /// when nobody acknowledged it within a minute.
+  /// Sends what lies at `at` and returns true when it has been acknowledged, as a sender or the NPU does.
   bool send(std::uint32_t type, const void* at, std::uint32_t bytes) {
     std::unique_lock lock(mutex_);
     const std::uint32_t number = static_cast<std::uint32_t>(acknowledged_.size());
     acknowledged_.push_back(0);
     events_.push_back({type, number, static_cast<const std::byte*>(at), bytes});
     came_.notify_one();
-    return done_.wait_for(lock, std::chrono::minutes(1), [&] { return acknowledged_[number] != 0; });
+    if (!done_.wait_for(lock, kWaitLimit, [&] { return acknowledged_[number] != 0; })) {
+      give_up_waiting("the acknowledgement of event " + std::to_string(number),
+                      std::to_string(events_.size()) + " of " + std::to_string(acknowledged_.size()) +
+                          " events not taken");
+    }
+    return true;
   }
 
   bool send(const nano::Mailbox& mailbox) {

@@ -15,6 +15,7 @@
 #include "platform/host/host_memory.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/waiting.hpp"
 
 // The calls belong to the process, so every sequence of them runs in a process of its own.
 
@@ -442,7 +443,7 @@ TEST_CASE("acl: a config's limits hold, until the next config") {
           OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("limited.json").c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(net.load());
           OPDUMP_CHILD_CHECK(net.run(recorder, 5));
-          OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+          OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
           OPDUMP_CHILD_CHECK(acl::session().counts().quota == 4);
           OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(net.run(recorder, 5));
@@ -532,7 +533,7 @@ TEST_CASE("acl: a callback that refuses loses the file, counted and told") {
           acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(net.load());
           OPDUMP_CHILD_CHECK(net.run(recorder, 4));
-          OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+          OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
           const DumpCounts counts = acl::session().counts();
           OPDUMP_CHILD_CHECK(counts.captured == 4);
           OPDUMP_CHILD_CHECK(counts.written + counts.sink_failed == 4);
@@ -561,11 +562,11 @@ TEST_CASE("acl: a journal stays where it began, whoever registers in between") {
             acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
             OPDUMP_CHILD_CHECK(net.load());
             OPDUMP_CHILD_CHECK(net.run(recorder, 2));
-            OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+            OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
             if (begins_with_callback) {
               acldumpUnregCallback();
               OPDUMP_CHILD_CHECK(net.run(recorder, 1));
-              OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+              OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
               OPDUMP_CHILD_CHECK(acldumpRegCallback(other, 0) == ACL_SUCCESS);
             } else {
               OPDUMP_CHILD_CHECK(acldumpRegCallback(receive, 0) == ACL_SUCCESS);
@@ -603,7 +604,7 @@ TEST_CASE("acl: a callback is told when a journal is whole") {
             OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(net.load());
             OPDUMP_CHILD_CHECK(net.run(recorder, 2));
-            OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+            OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
             for (const auto& [name, bytes] : received) {
               if (name.ends_with(".journal") && bytes.find("\nclosed,") == bytes.npos)
                 OPDUMP_CHILD_CHECK(!ended.contains(name));

@@ -9,6 +9,7 @@
 #include "opdump/opdump.h"
 #include "tests/support/c_api_dump.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/waiting.hpp"
 
 using namespace opdump::tests;
 
@@ -79,7 +80,7 @@ TEST_CASE("c api: with a system, a config file, a tree of files and a drain thre
     CHECK(opdump_capture(recorder, 1, nullptr, 0, &tensor, 1) == OPDUMP_OK);
     REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
   }
-  CHECK(opdump_session_flush(session, 10000) == OPDUMP_OK);
+  CHECK(opdump_session_flush(session, kWaitLimitMs) == OPDUMP_OK);
   opdump_drain_thread_stop(thread);
   CHECK(opdump_session_finalize(session) == OPDUMP_OK);
   opdump_sink_destroy(options.sink);

@@ -152,7 +152,7 @@ TEST_CASE("libdatadump: goes on when the driver fails, and acknowledges at the e
         [&library] { CHECK(library.simulation.scheduler.send(nano::Mailbox{.model_id = 9})); });
   }
   // They are all there by the time that the part stops, though it has hardly begun.
-  while (library.simulation.scheduler.sent() < 8 + 36 + 2) std::this_thread::yield();
+  wait_until("all senders", [&library] { return library.simulation.scheduler.sent() >= 8 + 36 + 2; });
   CHECK(StopDataDump() == 0);
   for (std::thread& sender : senders) sender.join();
   CHECK(library.acknowledged_once());
