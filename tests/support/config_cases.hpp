@@ -10,7 +10,7 @@
 
 namespace opdump::tests {
 
-/// The first word of a file's name may say which of MindSpore's ways it is for.
+/// The first word of a case's name may say which of MindSpore's ways it is for.
 inline ConfigContext context_of(std::string_view name) {
   ConfigContext context;
   context.triggers = trigger_reader();
@@ -21,27 +21,24 @@ inline ConfigContext context_of(std::string_view name) {
   return context;
 }
 
-/// A file of the corpus, and how it is to be read.
+/// An accepted config, and how it is to be read.
 struct ConfigCase {
-  std::string name;  ///< as "mindspore/accept/documented_o0.json"
-  std::filesystem::path file;
+  std::string name;  ///< as "mindspore/accept/documented_o0"
+  std::string text;
   ConfigContext context{};
 };
 
-/// All files of the corpus that are not refused, in order of their names.
+/// All configs below `corpus` (tests/data/config) that are not refused, in order of their names.
 inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& corpus) {
   std::vector<ConfigCase> cases;
-  for (const std::string dialect : {"", "lite/", "mindspore/", "torchair/"}) {
-    for (const std::string folder : {"accept", "inactive", "warn"}) {
-      if (!std::filesystem::is_directory(corpus / dialect / folder)) continue;
-      for (const auto& entry : std::filesystem::directory_iterator(corpus / dialect / folder)) {
-        const std::string name = entry.path().filename().string();
-        ConfigContext context = context_of(name);
-        context.privacy = privacy_reader();
-        context.seal = seal_reader();
-        context.triggers = trigger_reader();
-        cases.push_back({dialect + folder + '/' + name, entry.path(), context});
-      }
+  for (const std::string dialect : {"cann", "lite", "mindspore", "torchair"}) {
+    for (const PackedConfig& config : read_packed_configs(corpus / (dialect + ".txt"))) {
+      if (config.folder == "refuse" || config.folder == "tokens") continue;
+      ConfigContext context = context_of(config.name);
+      context.privacy = privacy_reader();
+      context.seal = seal_reader();
+      context.triggers = trigger_reader();
+      cases.push_back({dialect + '/' + config.folder + '/' + config.name, config.text, context});
     }
   }
   std::sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

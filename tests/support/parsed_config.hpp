@@ -1,18 +1,12 @@
 #pragma once
-#include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "opdump/config/parse.hpp"
+#include "tests/support/packed_configs.hpp"
 #include "tests/support/repeated_text.hpp"
-#include "tests/support/temporary_directory.hpp"
-
-#ifndef OPDUMP_TEST_DATA
-#error "compile with -DOPDUMP_TEST_DATA=\"<the folder tests/data>\""
-#endif
 
 namespace opdump::tests {
 
@@ -49,25 +43,17 @@ struct ParsedConfig {
   std::size_t used = 0;
 };
 
-inline std::filesystem::path corpus(std::string_view folder) {
-  return std::filesystem::path(OPDUMP_TEST_DATA) / "config" / folder;
+/// Parses the case `path` of tests/data/config, as "cann/accept/steps".
+inline ParsedConfig parse_case_of(const std::string& path, const ConfigContext& context) {
+  return ParsedConfig(packed_text(path), check_path, context);
 }
 
-inline ParsedConfig parse_file(std::string_view folder, const std::string& name) {
-  return ParsedConfig(read_file(corpus(folder) / (name + ".json")), check_path,
-                      {.privacy = privacy_reader(),
-                       .seal = seal_reader(),
-                       .tokens = tokens_reader(),
-                       .triggers = trigger_reader()});
-}
-
-/// The names of the files in a folder of the corpus, in order, without their ending.
-inline std::vector<std::string> cases_in(std::string_view folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(corpus(folder)))
-    names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
+/// Parses a case of CANN's dialect.
+inline ParsedConfig parse_file(const std::string& folder, const std::string& name) {
+  return parse_case_of("cann/" + folder + '/' + name, {.privacy = privacy_reader(),
+                                                       .seal = seal_reader(),
+                                                       .tokens = tokens_reader(),
+                                                       .triggers = trigger_reader()});
 }
 
 }  // namespace opdump::tests

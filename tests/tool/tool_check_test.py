@@ -3,7 +3,6 @@
 
 Standard library only.
 """
-import glob
 import json
 import os
 import pathlib
@@ -15,7 +14,8 @@ import unittest.mock
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from json_places import places  # noqa: E402
-from tool_case import Case, DATA  # noqa: E402
+from packed_configs import packed_configs  # noqa: E402
+from tool_case import Case  # noqa: E402
 import tool_replay_test  # noqa: E402
 
 
@@ -315,25 +315,22 @@ class Check(Case):
 
 class Refusals(Case):
     """Of every refused file of the corpus: the place that is told, against a reader of JSON of its own."""
-    CORPUS = os.path.join(os.path.dirname(DATA), 'config')
     PERSONALITIES = {'cpu_': 'cpu', 'kernel_': 'o0', 'graph_': 'o2', 'lite_': 'lite'}
 
-    def refused(self, file):
-        with open(file, 'rb') as opened:
-            text = opened.read()
-        options = [item for head, word in self.PERSONALITIES.items() if os.path.basename(file).startswith(head)
+    def refused(self, name, text):
+        options = [item for head, word in self.PERSONALITIES.items() if name.startswith(head)
                    for item in ('--personality', word)]
         answer = json.loads(self.run_tool('check', '-', '--json', *options, stdin=text, expect=1)[0])
         _, shown = self.run_tool('check', '-', *options, stdin=text, expect=1)
-        return text, answer['error'], shown
+        return answer['error'], shown
 
     def test_the_caret_is_where_the_key_or_value_is(self):
         os.mkdir(self.path('output'))
         checked = {}
-        for dialect in ('', 'lite', 'mindspore', 'torchair'):
-            for file in sorted(glob.glob(os.path.join(self.CORPUS, dialect, 'refuse', '*.json'))):
-                with self.subTest(file):
-                    text, error, shown = self.refused(file)
+        for dialect in ('cann', 'lite', 'mindspore', 'torchair'):
+            for name, text in packed_configs(dialect, 'refuse').items():
+                with self.subTest(dialect + '/' + name):
+                    error, shown = self.refused(name, text)
                     offset = error['offset']
                     line_begin = text.rfind(b'\n', 0, offset) + 1
                     self.assertEqual((error['line'], error['column']),
@@ -577,26 +574,21 @@ class Explain(Case):
         objects = {'mindspore': ('common_dump_settings', 'e2e_dump_settings'), 'torchair': ('dump_config',),
                    'lite': ('common_dump_settings',)}
         for dialect, tops in objects.items():
-            directory = os.path.join(os.path.dirname(DATA), 'config', dialect, 'accept')
-            for file in os.listdir(directory):
-                with open(os.path.join(directory, file), encoding='utf-8') as text:
-                    config = json.load(text)
+            for name, text in packed_configs(dialect, 'accept').items():
+                config = json.loads(text)
                 for top in tops:
-                    self.assertLessEqual(set(config.get(top, {})), names, file)
+                    self.assertLessEqual(set(config.get(top, {})), names, name)
 
     def test_every_key_that_is_read_is_explained(self):
         names = set(self.explained_keys())
-        for folder in ('accept',):
-            directory = os.path.join(os.path.dirname(DATA), 'config', folder)
-            for file in os.listdir(directory):
-                if file in ('unknown_keys.json', 'byte_order_mark.json') or not file.endswith('.json'):
-                    continue
-                with open(os.path.join(directory, file), encoding='utf-8-sig') as text:
-                    config = json.load(text)
-                keys = set(config.get('dump', {})) | set(config.get('opdump', {}))
-                for item in config.get('dump', {}).get('dump_list', []):
-                    keys |= set(item)
-                self.assertLessEqual({key for key in keys if key.isascii()}, names, file)
+        for name, text in packed_configs('cann', 'accept').items():
+            if name == 'unknown_keys':
+                continue
+            config = json.loads(text.decode('utf-8-sig'))
+            keys = set(config.get('dump', {})) | set(config.get('opdump', {}))
+            for item in config.get('dump', {}).get('dump_list', []):
+                keys |= set(item)
+            self.assertLessEqual({key for key in keys if key.isascii()}, names, name)
 
     def test_unknown(self):
         out, error = self.run_tool('explain', 'dump_steps', expect=1)

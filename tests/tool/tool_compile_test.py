@@ -3,7 +3,6 @@
 
 Standard library only. Compilers that are not there are left out.
 """
-import glob
 import json
 import os
 import shutil
@@ -16,10 +15,10 @@ import zlib
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+from packed_configs import packed_configs  # noqa: E402
 from tool_case import Case  # noqa: E402
 import tool_replay_test  # noqa: E402
 
-CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data', 'config')
 CONFIG = {'dump': {'dump_path': 'no/such/directory', 'dump_mode': 'all', 'dump_step': '0|5-9',
                    'dump_list': [{'model_name': 'digits', 'layer': ['conv1', 'fx']}]}}
 
@@ -42,9 +41,8 @@ class Compile(Case):
         os.makedirs(self.path('output'))
         checked = 0
         for folder in ('accept', 'inactive'):
-            for file in sorted(glob.glob(os.path.join(CORPUS, folder, '*.json'))):
-                with open(file, 'rb') as text:
-                    self.write('acl.json', text.read())
+            for name, text in packed_configs('cann', folder).items():
+                self.write('acl.json', text)
                 codes = (0,) if folder == 'accept' else (3,)
                 self.run_tool('compile', 'acl.json', '-o', 'dump.plan', expect=codes)
                 plan = self.read('dump.plan')
@@ -59,7 +57,7 @@ class Compile(Case):
                         got.get('options', {}).pop('model_card', None)  # no plan has it: firmware writes no cards
                     else:
                         got = ''.join(line for line in got.splitlines(True) if ': note: ' not in line and not line.startswith('  cards '))
-                    self.assertEqual(got, from_plan, file)
+                    self.assertEqual(got, from_plan, name)
                     checked += 1
         self.assertGreater(checked, 40)
 

@@ -282,7 +282,7 @@ TEST_CASE("config: tokens are taken by phase, position, row and head") {
 }
 
 TEST_CASE("config: tokens are refused where nobody tells them, and are in no plan") {
-  const std::string text = read_file(corpus("tokens") / "empty.json");
+  const std::string text = packed_text("cann/tokens/empty");
   const ParsedConfig refused(text);
   CHECK(refused.status == Status::config_refused);
   CHECK(refused.error.fault == ConfigFault::conflict);

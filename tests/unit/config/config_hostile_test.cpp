@@ -69,11 +69,12 @@ TEST_CASE("config: damage to any byte is either accepted or told with a place") 
     CHECK(parsed.error.column == before.size() - (before.rfind('\n') + 1) + 1);
   };
   for (const char* name :
-       {"accept/documented_model_dump", "accept/steps", "accept/escapes", "accept/unknown_keys",
-        "accept/path_with_address", "accept/range_beside_layers", "accept/blacklist_positions",
-        "lite/accept/documented", "mindspore/accept/documented_o0", "mindspore/accept/kernels_regex_rich",
-        "mindspore/accept/categories_all", "torchair/accept/documented"}) {
-    const std::string text = read_file(corpus("") / (std::string(name) + ".json"));
+       {"cann/accept/documented_model_dump", "cann/accept/steps", "cann/accept/escapes",
+        "cann/accept/unknown_keys", "cann/accept/path_with_address", "cann/accept/range_beside_layers",
+        "cann/accept/blacklist_positions", "lite/accept/documented", "mindspore/accept/documented_o0",
+        "mindspore/accept/kernels_regex_rich", "mindspore/accept/categories_all",
+        "torchair/accept/documented"}) {
+    const std::string text = packed_text(name);
     for (std::size_t i = 0; i < text.size(); ++i) {
       check(text.substr(0, i));
       check(text.substr(0, i) + text.substr(i + 1));
@@ -90,7 +91,7 @@ TEST_CASE("config: damage to any byte is either accepted or told with a place") 
 
 TEST_CASE("config: config_memory_bytes is enough for any text") {
   constexpr std::size_t kBytes = 300000;
-  const std::string hundred_steps = read_file(corpus("accept") / "steps_100_items.json");
+  const std::string hundred_steps = packed_text("cann/accept/steps_100_items");
   const std::vector<std::string> items = {
       "{}",
       R"({"model_name":"m"})",

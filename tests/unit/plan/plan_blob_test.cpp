@@ -208,7 +208,7 @@ TEST_CASE("plan: a config and its compiled plan are equal, for every file of the
   CHECK(cases.size() > 200);
   for (const ConfigCase& one : cases) {
     CAPTURE(one.name);
-    const ParsedConfig parsed(read_file(one.file), check_path, one.context);
+    const ParsedConfig parsed(one.text, check_path, one.context);
     REQUIRE(parsed.status == Status::ok);
     const std::vector<std::byte> plan = write_plan(parsed.config);
     const Loaded loaded(plan, config_memory_bytes(plan.size()));

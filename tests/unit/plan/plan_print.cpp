@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   std::size_t configs = 0;
   std::size_t different = 0;
   for (const ConfigCase& one : accepted_configs(argv[1])) {
-    const ParsedConfig parsed(read_file(one.file), check_path, one.context);
+    const ParsedConfig parsed(one.text, check_path, one.context);
     const std::vector<std::byte> blob = write_plan(parsed.config);
     std::vector<std::byte> memory(config_memory_bytes(blob.size()));
     Arena arena(memory);

@@ -11,6 +11,7 @@
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/impl/dump_path.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/packed_configs.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace opdump;
@@ -243,7 +244,8 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   CHECK(error.key == "common_dump_settings");
   unsetenv("MINDSPORE_DUMP_CONFIG");
 
-  const fs::path o2 = fs::path(OPDUMP_TEST_DATA) / "config" / "mindspore" / "accept" / "o2_bin.json";
+  const std::string o2 = (directory.path() / "o2.json").string();
+  write_file(o2, packed_text("mindspore/accept/o2_bin"));
   for (const char* value : {"0", "1"}) {
     setenv("ENABLE_MS_GE_DUMP", value, 1);
     std::vector<ConfigNote> notes;
