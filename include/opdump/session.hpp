@@ -109,6 +109,10 @@ class BasicSession {
     return Status::ok;
   }
 
+  /// Records and journals go to `sink` from now on, which outlives the session. While nothing is drained and no
+  /// config is in force.
+  void write_to(Sink& sink) { drainer_.write_to(sink); }
+
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
   /// memory is bound to another device than the session.
   [[nodiscard]] Status init();

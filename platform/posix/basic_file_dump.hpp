@@ -96,6 +96,7 @@ class BasicFileDump {
     status = follow_environment(environment, config_memory_, config, &notes);
     for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
+    kit_.survive_crashes(asks_for_crashes(config));
     std::string reason;
     if (status == Status::ok) {
       status = kit_.apply(config, text.view());
@@ -221,12 +222,13 @@ class BasicFileDump {
     return loss_text(kit_.session(), counts, said);
   }
 
-  Status watch_for_crash() {
-    const DumpConfig& config = kit_.config();
+  bool asks_for_crashes(const DumpConfig& config) const {
     const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0;
-    if (!build::kFaults || !active() || on_crash_ == OnCrash::ignore ||
-        (on_crash_ == OnCrash::as_asked && !asked))
-      return Status::ok;
+    return build::kFaults && (on_crash_ == OnCrash::dump || (on_crash_ == OnCrash::as_asked && asked));
+  }
+
+  Status watch_for_crash() {
+    if (!active() || !asks_for_crashes(kit_.config())) return Status::ok;
     if (kit_.is_raw()) {
       kit_.say("what runs when the process dies is not dumped: the dump goes to raw storage");
       return Status::ok;

@@ -28,6 +28,9 @@ class CrashSink final : public Sink {
   }
   Status commit(ObjectId object, ObjectId with = kNoObject) override { return now().commit(object, with); }
   void abort(ObjectId object) override { now().abort(object); }
+  Status put_object(const ObjectName& name, std::span<const Bytes> parts) override {
+    return now().put_object(name, parts);
+  }
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     return now().append_lines(name, parts);
   }

@@ -51,7 +51,8 @@ struct KitOptions {
 };
 
 /// A session with everything that a config may ask for: every part, a sink that survives crashes and keeps a
-/// history, a clock, a drain thread, a log, and the files of MindSpore's dumps besides tensors. FileDump,
+/// history, a clock, a drain thread, a log, and the files of MindSpore's dumps besides tensors. Between session
+/// and store stands only what the config asks for. FileDump,
 /// `opdump replay` and the ACL calls share it, so that a config means the same to each. The program adds the
 /// recorders.
 ///
@@ -71,7 +72,7 @@ class DumpKit {
         drain_delay_us_(options.drain_delay_us),
         room_bytes_(options.room_bytes),
         session_(parts_.added_to({.memory = memory,
-                                  .sink = trigger_sink_,
+                                  .sink = store_,
                                   .clock = clock_,
                                   .scratch = options.scratch,
                                   .device_id = options.device_id,
@@ -87,7 +88,11 @@ class DumpKit {
   const Session& session() const { return session_; }
   Store& store() { return store_; }
   const Store& store() const { return store_; }
+  /// Where the session writes when the process has crashed, after `survive_crashes`.
   CrashSink& crash_sink() { return crash_sink_; }
+
+  /// Whether the next `apply` puts `crash_sink` between the session and the store.
+  void survive_crashes(bool survive) { survives_crashes_ = survive; }
   HistorySink& history() { return history_; }
   const HistorySink& history() const { return history_; }
   TriggerSink& triggers() { return trigger_sink_; }
@@ -350,7 +355,24 @@ class DumpKit {
   Status prepare(const DumpOptions& options) {
     Status status = session_.configure(options);
     if (status == Status::ok) status = check_drainer();
-    return status == Status::ok ? keep_history(options) : status;
+    if (status == Status::ok) status = keep_history(options);
+    link_sinks();
+    return status;
+  }
+
+  /// The session writes to the store itself, but for what the config asks for in between.
+  void link_sinks() {
+    Sink* sink = &store_;
+    if (survives_crashes_) sink = &crash_sink_;
+    // Before `crash_sink_`, so that a crash writes nothing in clear either.
+    if (!sealed_.passes()) sink = &sealed_;
+    if (history_memory_ != nullptr) {
+      history_.hand_on_to(*sink);
+      trigger_sink_.hand_on_to(*sink);
+      sink = &history_;
+    }
+    if (!trigger_sink_.rules().empty()) sink = &trigger_sink_;
+    session_.write_to(*sink);
   }
 
   /// Stops draining, gets the place that `config` names ready, and lets the store follow its options, and
@@ -371,8 +393,10 @@ class DumpKit {
     options.history_steps = 0;  // `history_` keeps those.
     options.triggers = {};      // `trigger_sink_` follows them.
     options.seal = {};          // `sealed_` sees to it.
-    const Status status = store_.follow(options, session_.journal());
-    return status == Status::ok ? seal(config.options.seal) : status;
+    Status status = store_.follow(options, session_.journal());
+    if (status == Status::ok) status = seal(config.options.seal);
+    if (!config_.active) link_sinks();
+    return status;
   }
 
   /// Whether `config` can be sealed as it asks; leaves a sealer and its memory, if it needs them.
@@ -475,8 +499,8 @@ class DumpKit {
   Store store_;
   std::string store_error_;
   CrashSink crash_sink_{store_};
-  SealedSink<> sealed_{
-      crash_sink_};  ///< before `crash_sink_`, so that a crash writes nothing in clear either
+  bool survives_crashes_ = false;
+  SealedSink<> sealed_{crash_sink_};
   HistorySink history_{sealed_};
   std::unique_ptr<KitTriggers> trigger_memory_;  ///< null: there are no triggers
   KitClock clock_;

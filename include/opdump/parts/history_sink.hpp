@@ -49,9 +49,9 @@ class HistorySink final : public TriggeredHistory {
   static constexpr std::size_t kMaxModels = StepCount::kMaxModels;
 
   /// Until `configure`, keeps nothing and hands everything on at once.
-  explicit HistorySink(Sink& sink) : sink_(sink) {}
+  explicit HistorySink(Sink& sink) : sink_(&sink) {}
   HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
-      : sink_(sink) {
+      : sink_(&sink) {
     configure(memory, history_steps, after_steps);
   }
 
@@ -66,8 +66,8 @@ class HistorySink final : public TriggeredHistory {
     history_steps_ = history_steps;
     after_steps_ = after_steps;
     first_ = last_ = waiting_ = kNone;
-    if (out_block_ != kNone) sink_.abort(out_);
-    if (held_ != kNoObject) sink_.abort(held_);
+    if (out_block_ != kNone) sink_->abort(out_);
+    if (held_ != kNoObject) sink_->abort(held_);
     out_block_ = kNone;
     held_ = kNoObject;
     in_pieces_ = partner_lost_ = false;
@@ -85,6 +85,9 @@ class HistorySink final : public TriggeredHistory {
   HistorySink(Sink& sink, MutableBytes memory) : HistorySink(sink, memory, 0, 0) {}
   HistorySink(const HistorySink&) = delete;
   HistorySink& operator=(const HistorySink&) = delete;
+
+  /// Hands on to `sink` from now on. While nothing is kept and no object is open.
+  void hand_on_to(Sink& sink) { sink_ = &sink; }
 
   /// Hands on what is kept, at the next call from the drainer.
   void trigger() { triggered_.store(true, std::memory_order_release); }  // partner: `look_for_trigger`
@@ -135,7 +138,7 @@ class HistorySink final : public TriggeredHistory {
   std::uint32_t let_go() const { return let_go_; }
 
   Result<ObjectId> begin(const ObjectName& name) override {
-    if (history_steps_ == 0) return sink_.begin(name);
+    if (history_steps_ == 0) return sink_->begin(name);
     look_for_trigger();
     const Result<std::uint32_t> object = make(Kind::object, name);
     if (!object.ok()) return object.status();
@@ -143,7 +146,7 @@ class HistorySink final : public TriggeredHistory {
   }
 
   Status append(ObjectId object, std::span<const Bytes> parts) override {
-    if (history_steps_ == 0) return sink_.append(object, parts);
+    if (history_steps_ == 0) return sink_->append(object, parts);
     for (const Bytes part : parts) {
       if (!add_data(static_cast<std::uint32_t>(object), part)) return Status::no_space;
     }
@@ -151,22 +154,22 @@ class HistorySink final : public TriggeredHistory {
   }
 
   Status commit(ObjectId object, ObjectId with = kNoObject) override {
-    if (history_steps_ == 0) return sink_.commit(object, with);
+    if (history_steps_ == 0) return sink_->commit(object, with);
     if (build::kFaults && with != kNoObject) return commit_pair(object, with);
     return keep(static_cast<std::uint32_t>(object));
   }
 
   void abort(ObjectId object) override {
-    if (history_steps_ == 0) return sink_.abort(object);
+    if (history_steps_ == 0) return sink_->abort(object);
     release(static_cast<std::uint32_t>(object));
   }
 
   Status claim_journal(const ObjectName& name) override {
-    return history_steps_ == 0 ? sink_.claim_journal(name) : Status::ok;
+    return history_steps_ == 0 ? sink_->claim_journal(name) : Status::ok;
   }
 
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
-    if (history_steps_ == 0) return sink_.append_lines(name, parts);
+    if (history_steps_ == 0) return sink_->append_lines(name, parts);
     look_for_trigger();
     const Result<std::uint32_t> head = make(Kind::lines, name);
     if (!head.ok()) return head.status();
@@ -180,7 +183,7 @@ class HistorySink final : public TriggeredHistory {
 
   Status sync() override {
     look_for_trigger();
-    return sink_.sync();
+    return sink_->sync();
   }
 
  private:
@@ -403,7 +406,7 @@ class HistorySink final : public TriggeredHistory {
     Status status = partner_lost_ ? Status::no_space : Status::ok;
     if (status == Status::ok && out_block_ == kNone) {
       bytes += name_bytes(head_of(first_));
-      const Result<ObjectId> id = sink_.begin(name_of(first_));
+      const Result<ObjectId> id = sink_->begin(name_of(first_));
       status = id.status();
       if (id.ok()) {
         out_ = id.value();
@@ -414,7 +417,7 @@ class HistorySink final : public TriggeredHistory {
       const std::size_t skipped = out_block_ == first_ ? sizeof(Head) + name_bytes(head_of(first_)) : 0;
       const Bytes part = Bytes(blocks_[out_block_].bytes, blocks_[out_block_].used).subspan(skipped);
       bytes += part.size();
-      if (!part.empty()) status = sink_.append(out_, {&part, 1});
+      if (!part.empty()) status = sink_->append(out_, {&part, 1});
       if (status == Status::ok) {
         out_block_ = blocks_[out_block_].next;
         if (out_block_ != kNone) return bytes;
@@ -432,7 +435,7 @@ class HistorySink final : public TriggeredHistory {
       held_ = out_;
     } else {
       const bool paired = held_ != kNoObject;
-      const Status status = paired ? sink_.commit(held_, out_) : sink_.commit(out_);
+      const Status status = paired ? sink_->commit(held_, out_) : sink_->commit(out_);
       if (status != Status::ok) lost_ += paired ? 2 : 1;
       if (status == Status::ok) count_written(first_);
       if (status == Status::ok && paired) ++written_records_;
@@ -443,10 +446,10 @@ class HistorySink final : public TriggeredHistory {
 
   /// The other sink refuses it; then what is to be committed with it does not count either.
   void lose_first() {
-    if (out_block_ != kNone) sink_.abort(out_);
+    if (out_block_ != kNone) sink_->abort(out_);
     out_block_ = kNone;
     if (held_ != kNoObject) {
-      sink_.abort(held_);
+      sink_->abort(held_);
       held_ = kNoObject;
       ++lost_;
     }
@@ -476,9 +479,9 @@ class HistorySink final : public TriggeredHistory {
 
   Status hand_on(std::uint32_t object) {
     if (head_of(object).kind == Kind::lines)
-      return for_bytes(object, [&](Bytes part) { return sink_.append_lines(name_of(object), {&part, 1}); });
+      return for_bytes(object, [&](Bytes part) { return sink_->append_lines(name_of(object), {&part, 1}); });
     const Result<ObjectId> id = copy_out(object);
-    return id.ok() ? sink_.commit(id.value()) : id.status();
+    return id.ok() ? sink_->commit(id.value()) : id.status();
   }
 
   Status commit_pair(ObjectId first, ObjectId second) {
@@ -506,18 +509,20 @@ class HistorySink final : public TriggeredHistory {
     const Result<ObjectId> first_id = copy_out(first);
     if (!first_id.ok()) return first_id.status();
     const Result<ObjectId> second_id = copy_out(second);
-    if (second_id.ok()) return sink_.commit(first_id.value(), second_id.value());
-    sink_.abort(first_id.value());
+    if (second_id.ok()) return sink_->commit(first_id.value(), second_id.value());
+    sink_->abort(first_id.value());
     return second_id.status();
   }
 
   /// An object of the other sink that has all the bytes of `object`; after an error there is none.
   Result<ObjectId> copy_out(std::uint32_t object) {
-    const Result<ObjectId> id = sink_.begin(name_of(object));
+    const Result<ObjectId> id = sink_->begin(name_of(object));
     if (!id.ok()) return id;
-    const Status status = for_bytes(object, [&](Bytes part) { return sink_.append(id.value(), {&part, 1}); });
+    const Status status = for_bytes(object, [&](Bytes part) {
+      return sink_->append(id.value(), {&part, 1});
+    });
     if (status == Status::ok) return id;
-    sink_.abort(id.value());
+    sink_->abort(id.value());
     return status;
   }
 
@@ -534,7 +539,7 @@ class HistorySink final : public TriggeredHistory {
     return Status::ok;
   }
 
-  Sink& sink_;
+  Sink* sink_;
   MutableBytes memory_{};
   Block* blocks_ = nullptr;
   std::uint32_t free_ = kNone;

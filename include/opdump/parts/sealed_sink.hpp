@@ -110,6 +110,7 @@ class SealedSink final : public Sink {
   void pass() { mode_ = Mode::passes; }
 
   bool seals() const { return mode_ == Mode::seals; }
+  bool passes() const { return mode_ == Mode::passes; }
 
   /// See ConfigurableSink: the other sink follows all but "seal". Where the config does not say "seal", what
   /// was sealed before is sealed on.

@@ -116,12 +116,15 @@ class TriggerSink final : public Sink {
  public:
   /// `below` is the sink behind `history`. All must outlive this object.
   TriggerSink(TriggeredHistory& history, Sink& below, Clock& clock, const TriggerRoom& room)
-      : history_(history), below_(below), clock_(clock), room_(room) {}
+      : history_(history), below_(&below), clock_(clock), room_(room) {}
   TriggerSink(const TriggerSink&) = delete;
   TriggerSink& operator=(const TriggerSink&) = delete;
 
   /// Works in `room` from now on. While there are no triggers.
   void equip(const TriggerRoom& room) { room_ = room; }
+
+  /// The sink behind the history is `below` from now on. While no journal is open.
+  void hand_on_to(Sink& below) { below_ = &below; }
 
   /// Follows the triggers of `options` from now on, and forgets all of those before; the texts and lists stay
   /// as long as the config. `no_memory` for more than there is room for, `not_supported` without a history:
@@ -246,7 +249,7 @@ class TriggerSink final : public Sink {
   void abort(ObjectId object) override { history_.abort(object); }
 
   Status claim_journal(const ObjectName& name) override {
-    return rules_.empty() ? history_.claim_journal(name) : below_.claim_journal(name);
+    return rules_.empty() ? history_.claim_journal(name) : below_->claim_journal(name);
   }
 
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
@@ -258,7 +261,7 @@ class TriggerSink final : public Sink {
     }
     const bool knows = knows_journal(name);
     if (knows) tell_counts(false);
-    const Status status = below_.append_lines(name, parts);
+    const Status status = below_->append_lines(name, parts);
     if (!knows && status == Status::ok) keep_journal(name);
     if (!knows && status == Status::ok) tell_history();
     return status;
@@ -526,11 +529,11 @@ class TriggerSink final : public Sink {
   bool tell(const TextWriter& line) {
     if (journal_bytes_ == 0 || line.overflowed()) return false;
     const Bytes bytes = as_bytes(line.text());
-    return below_.append_lines(journal(), {&bytes, 1}) == Status::ok;
+    return below_->append_lines(journal(), {&bytes, 1}) == Status::ok;
   }
 
   TriggeredHistory& history_;
-  Sink& below_;
+  Sink* below_;
   Clock& clock_;
   TriggerRoom room_;
   std::span<const TriggerRule> rules_{};

@@ -61,7 +61,7 @@ struct DescribedChunks {
     const ObjectName& name = ledger.namer.make_again(known->name, time);
     stream.last_us = time;
     const Bytes parts[] = {known->view.nano_head(), chunk.subspan(sizeof(ChunkHead) + known->again_bytes)};
-    const Status status = ledger.sink.put_object(name, parts);
+    const Status status = ledger.sink->put_object(name, parts);
     if (status == Status::already_exists) return false;
     stream.expected = again.sequence + 1;
     if (status != Status::ok) [[unlikely]] {
@@ -114,7 +114,7 @@ struct DescribedChunks {
     const auto waiting = ledger.digests;
     ledger.digests.clear();
     const DumpTarget& target = ledger.targets[waiting.target()];
-    const Result<std::uint64_t> written = ledger.reduction->flush(ledger.sink, target);
+    const Result<std::uint64_t> written = ledger.reduction->flush(*ledger.sink, target);
     if (written.ok()) {
       ledger.counts_of(waiting.target()).add(DumpCount::written, waiting.count());
       ledger.journal.digests(target, waiting.slot(), waiting.first(), waiting.last(), written.value());
@@ -171,7 +171,7 @@ struct DescribedChunks {
       if (status == Status::ok) {
         ObjectName beside = ledger.namer.in_directory(record, target, stream.last_us, file);
         status = write([&] {
-          return ledger.reduction->write_rows(ledger.sink, beside, target, stream.last_us, record, reduced);
+          return ledger.reduction->write_rows(*ledger.sink, beside, target, stream.last_us, record, reduced);
         });
         // Behind the rows: it takes the memory of their name.
         MutableBytes rest;
@@ -182,7 +182,8 @@ struct DescribedChunks {
     } else {
       status = ledger.try_names(
           stream, record, ledger.reduction->suffix(), name, [&](const ObjectName& made, MutableBytes) {
-            return write([&] { return ledger.reduction->write(ledger.sink, made, target, record, reduced); });
+            return write(
+                [&] { return ledger.reduction->write(*ledger.sink, made, target, record, reduced); });
           });
     }
     if (status == Status::ok) {
@@ -214,7 +215,7 @@ struct DescribedChunks {
         reduced.size() == std::size_t{record.tensor_count()} * table->bytes_per_tensor()) {
       status =
           ledger.try_names(stream, record, table->suffix(), name, [&](const ObjectName& made, MutableBytes) {
-            const Result<std::uint64_t> written = table->write(ledger.sink, made, target, record, reduced);
+            const Result<std::uint64_t> written = table->write(*ledger.sink, made, target, record, reduced);
             bytes = written.value();
             return written.status();
           });
@@ -294,8 +295,8 @@ struct DescribedChunks {
         ledger.try_names(stream, record, as_text ? RecordFormat::kReportSuffix : std::string_view(), name,
                          [&](ObjectName made, MutableBytes rest) {
                            made.facts.kind = ObjectKind::report;
-                           return as_text ? writer.begin_report(ledger.sink, made, report, *format)
-                                          : writer.begin(ledger.sink, made, record, {}, rest, format);
+                           return as_text ? writer.begin_report(*ledger.sink, made, report, *format)
+                                          : writer.begin(*ledger.sink, made, record, {}, rest, format);
                          });
     return status != Status::ok || as_text ? status : append_report(writer, report);
   }
@@ -325,7 +326,7 @@ struct DescribedChunks {
     const std::string_view suffix =
         target.format == nullptr ? std::string_view() : target.format->suffix(record, target, suffix_memory);
     return ledger.try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes rest) {
-      return stream.writer.begin(ledger.sink, made, record, data, rest, target.format);
+      return stream.writer.begin(*ledger.sink, made, record, data, rest, target.format);
     });
   }
 };

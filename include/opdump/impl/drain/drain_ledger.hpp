@@ -93,12 +93,17 @@ struct DrainLedger {
 
   DrainLedger(Sink& to, const Targets& all, PlanList& counted, MutableBytes scratch, JournalDetail detail,
               Reduction* reduced_by)
-      : sink(to),
+      : sink(&to),
         targets(all),
         plans(counted),
         reduction(reduced_by),
         namer(scratch.subspan(scratch.size() / 2)),
         journal(to, scratch.first(scratch.size() / 2), detail) {}
+
+  void write_to(Sink& to) {
+    sink = &to;
+    journal.write_to(to);
+  }
 
   Stream& stream_of(std::size_t slot) { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
   const Stream& stream_of(std::size_t slot) const { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
@@ -252,7 +257,7 @@ struct DrainLedger {
 
   // First: its bytes are asked for often.
   Stream streams[OPDUMP_MAX_RECORDERS];
-  Sink& sink;
+  Sink* sink;
   const Targets& targets;
   // A list that counts nothing has no state.
   [[no_unique_address]] std::conditional_t<build::kLean, PlanList, PlanList&> plans;

@@ -43,8 +43,11 @@ class Drainer {
   /// Makes durable what the sink has.
   Status sync() {
     RecordChunks::flush_digests(ledger_);
-    return ledger_.sink.sync();
+    return ledger_.sink->sync();
   }
+
+  /// Writes to `sink` from now on. While nothing is drained and every target is closed.
+  void write_to(Sink& sink) { ledger_.write_to(sink); }
 
   /// While nothing is drained and every target is closed. Forgets what went wrong with the journals before.
   void begin(JournalDetail detail) { ledger_.journal.begin(detail); }

@@ -48,7 +48,7 @@ struct FinishedChunks {
     DrainLedger::ToldName name;
     const Status status = ledger.try_names(
         stream, record, suffix, name,
-        [&](const ObjectName& made, MutableBytes) { return stream.writer.begin(ledger.sink, made); });
+        [&](const ObjectName& made, MutableBytes) { return stream.writer.begin(*ledger.sink, made); });
     stream.state = DrainLedger::State::writing;
     ledger.note_failure(stream, status);
   }

@@ -176,6 +176,11 @@ class BasicJournal {
   /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
   BasicJournal(Sink& sink, MutableBytes memory, JournalDetail detail) : batch_(sink, memory, detail) {}
 
+  /// While the batch is empty and no target has a journal.
+  void write_to(Sink& sink) {
+    if constexpr (kHere) batch_.sink = &sink;
+  }
+
   /// While no line is batched. Forgets failures.
   void begin(JournalDetail detail) {
     if constexpr (kHere) {
@@ -357,7 +362,7 @@ class BasicJournal {
         claim(file, number, name);
         name.file = file_of(file, number, batch_.target->journal_id);
       }
-      const Status status = batch_.sink.append_lines(name, {&batch, 1});
+      const Status status = batch_.sink->append_lines(name, {&batch, 1});
       batch_.used = 0;
       if (status != Status::ok) note_refusal(status);
     }
@@ -376,7 +381,7 @@ class BasicJournal {
     std::uint64_t id = batch_.target->id;
     for (std::uint32_t i = 0; i < kMost; ++i, ++id) {
       name.file = file_of(file, number, id);
-      if (batch_.sink.claim_journal(name) != Status::already_exists) break;
+      if (batch_.sink->claim_journal(name) != Status::already_exists) break;
     }
     batch_.target->journal_id = id;
   }
@@ -546,9 +551,9 @@ class BasicJournal {
   }
 
   struct Batch {
-    Batch(Sink& to, MutableBytes room, JournalDetail told) : sink(to), memory(room), detail(told) {}
+    Batch(Sink& to, MutableBytes room, JournalDetail told) : sink(&to), memory(room), detail(told) {}
 
-    Sink& sink;
+    Sink* sink;
     MutableBytes memory;
     std::size_t used = 0;
     const DumpTarget* target = nullptr;

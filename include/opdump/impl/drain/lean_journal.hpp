@@ -49,9 +49,12 @@ class LeanJournal {
   /// `memory` holds the line being written and the journal's name; with fewer than `kMemoryBytes` every line
   /// fails.
   LeanJournal(Sink& sink, MutableBytes memory, JournalDetail detail)
-      : sink_(sink),
+      : sink_(&sink),
         memory_(memory.size() < kMemoryBytes ? nullptr : reinterpret_cast<char*>(memory.data())),
         detail_(detail) {}
+
+  /// While no target has a journal.
+  void write_to(Sink& sink) { sink_ = &sink; }
 
   void begin(JournalDetail detail) {
     detail_ = detail;
@@ -188,11 +191,11 @@ class LeanJournal {
     at = put_text(put_decimal(at, target.id), kSuffix);
     const ObjectName name = {.root = target.root, .directory = {memory_, file}, .file = {file, at}};
     const Bytes line = as_bytes({memory_ + kNameBytes, end});
-    const Status status = sink_.append_lines(name, {&line, 1});
+    const Status status = sink_->append_lines(name, {&line, 1});
     if (status != Status::ok) fail(status);
   }
 
-  Sink& sink_;
+  Sink* sink_;
   char* const memory_;
   JournalDetail detail_;
   std::atomic<std::uint8_t> failure_{0};
