@@ -1,31 +1,4 @@
 #pragma once
-
-// A program that links libopdump has FileDump compiled already: opdump.pc and Meson's opdump_dep define
-// OPDUMP_LINKED. Without OPDUMP_LINKED, and where the program's own flags change what is compiled (GCC's
-// debug mode; the thread sanitizer, which must see both ends of the ring), the program compiles its own
-// FileDump.
-#if defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define OPDUMP_THREAD_SANITIZER
-#endif
-#elif defined __SANITIZE_THREAD__
-#define OPDUMP_THREAD_SANITIZER
-#endif
-#if defined OPDUMP_LINKED && !defined _GLIBCXX_DEBUG && !defined OPDUMP_THREAD_SANITIZER
-#define OPDUMP_FILE_DUMP_IS_COMPILED
-#endif
-
-#ifndef OPDUMP_FILE_DUMP_IS_COMPILED
-#include "platform/posix/basic_file_dump.hpp"
-
-namespace opdump::posix {
-inline namespace OPDUMP_NAMESPACE {
-
-using FileDump = BasicFileDump<HostMemory>;
-
-}  // namespace OPDUMP_NAMESPACE
-}  // namespace opdump::posix
-#else
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +39,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// (`BasicSession::add_recorder`). Its ring has 64 KiB unless the config says otherwise. Allocates in its
 /// constructor, `start`, `stop`, `load_model` and `unload_model`. BasicFileDump is the same over a memory
 /// other than the host's.
+///
+/// A program that links libopdump has the calls compiled already: opdump.pc and Meson's opdump_dep define
+/// OPDUMP_LINKED. Without it, and where the program's own flags change what is compiled (GCC's debug mode; the
+/// thread sanitizer, which must see both ends of the ring), the program compiles them itself.
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
 /// thread. `start`, `stop` and the loading of models happen while no step is open.
@@ -193,4 +170,17 @@ class FileDump {
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix
+
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define OPDUMP_THREAD_SANITIZER
+#endif
+#elif defined __SANITIZE_THREAD__
+#define OPDUMP_THREAD_SANITIZER
+#endif
+#if defined OPDUMP_LINKED && !defined _GLIBCXX_DEBUG && !defined OPDUMP_THREAD_SANITIZER
+#define OPDUMP_FILE_DUMP_IS_COMPILED
+#endif
+#ifndef OPDUMP_FILE_DUMP_IS_COMPILED
+#include "platform/posix/file_dump.inl"
 #endif
