@@ -7,11 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "opdump/parts/op_table.hpp"
 #include "opdump/recorder.hpp"
-#include "platform/runtimes/common/tflite_dtypes.hpp"
 
 /// Dumps what TensorFlow Lite Micro computes, without a change to it, in memory of a fixed size, without a
 /// heap. C++20; needs TFLite Micro's headers. The tap stands between the interpreter and the program's
@@ -23,13 +23,17 @@
 ///     interpreter.AllocateTensors();
 ///     for (;;) tap.invoke(interpreter);                               // in the place of Invoke: one step
 ///
-/// Read at revision 90b983c of tensorflow/tflite-micro, compiled, not run in the tests; run there by hand
-/// with micro_speech.
+/// Read at revision 90b983c of tensorflow/tflite-micro; run there by hand, with micro_speech.
 namespace opdump::tflm {
 
 /// The elements of type strings, resource and variant have no fixed size; tensors of them are refused.
 constexpr DType dtype_of(TfLiteType type) {
-  return static_cast<DType>(tflite_dtypes::of(static_cast<std::int32_t>(type)));
+  using enum DType;
+  constexpr DType kDTypes[] = {undefined,  float32,  int32,     uint8,     int64,         undefined,
+                               boolean,    int16,    complex64, int8,      float16,       float64,
+                               complex128, uint64,   undefined, undefined, uint32,        uint16,
+                               int4,       bfloat16, int2,      uint4,     float8_e4m3fn, float8_e5m2};
+  return static_cast<std::size_t>(type) < std::size(kDTypes) ? kDTypes[type] : undefined;
 }
 
 inline std::string_view text_of(const flatbuffers::String* text) {
@@ -144,10 +148,8 @@ class Tap final : public tflite::MicroOpResolver {
     for (Slot& slot : slots_) {
       if (slot.kernel == kernel) return &slot;
       if (slot.kernel != nullptr) continue;
-      static_cast<TFLMRegistration&>(slot) = *kernel;
+      slot = {*kernel, kernel, this};
       slot.invoke = run;
-      slot.kernel = kernel;
-      slot.tap = this;
       return &slot;
     }
     return kernel;

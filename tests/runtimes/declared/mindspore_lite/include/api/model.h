@@ -1,2 +1,0 @@
-#pragma once
-#include "include/api/declared.hpp"
