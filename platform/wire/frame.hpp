@@ -23,13 +23,6 @@ enum class Kind : std::uint8_t {
   state = 8,  ///< from the device: what it has sent, and what it can send again
   ended = 9,  ///< as `state`, and nothing comes any more
   ask = 10,   ///< to the device: send those frames again
-
-  // Of a playback, whose numbers are its own.
-  taken = 11,  ///< from the device: what became of the frame before this number
-  input = 12,  ///< to the device: a tensor begins
-  bytes = 13,  ///< to the device: the next bytes of it
-  step = 14,   ///< to the device: all tensors of a step have come
-  over = 15,   ///< to the device: all steps have
 };
 
 /// Of a frame's first byte: no entry, and its number is another frame's.
@@ -50,11 +43,6 @@ inline constexpr std::size_t kCrcBytes = 4;
 inline constexpr std::size_t kObjectBytes = 4;
 /// The CRC-32C of a frame; with OPDUMP_SMALL_CODE without a table.
 using FrameCrc = Crc32<build::kLean ? 0 : OPDUMP_CRC_TABLE_BYTES, kCrc32cPolynomial>;
-
-/// What an `input` has before the operator's name: u8 index, u8 dtype, u32 bytes.
-inline constexpr std::size_t kInputHeadBytes = 6;
-/// A `taken` as it stands between two zeros: a Status is its body.
-inline constexpr std::size_t kTakenBytes = 1 + kBodyAt + 1 + kCrcBytes;
 
 /// In a state that answers no request.
 inline constexpr std::uint32_t kNotAsked = 0xffffffff;

@@ -2,12 +2,10 @@
 // its steps; on a host the same dump as a tree of files, below the directory `dump`.
 //
 // usage: wire [STEPS]
-// On the board it serves the line for ever afterwards. With WIRE_PLAYBACK it takes the images of its steps
-// from `opdump send`, over the same line.
+// On the board it serves the line for ever afterwards.
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "examples/digits/images.hpp"
@@ -15,7 +13,6 @@
 #include "examples/firmware/network_memory.hpp"
 #include "opdump/boot.hpp"
 #if defined(__arm__)
-#include "platform/wire/playback.hpp"
 #include "platform/wire/wire_sink.hpp"
 #else
 #include "platform/posix/tree_sink.hpp"
@@ -110,33 +107,7 @@ class Uart {
 
 Uart uart;
 std::byte window[WIRE_WINDOW];
-#ifdef WIRE_PLAYBACK
-/// The image, which the first operator reads.
-class Image {
- public:
-  Status begin(const wire::PlayedInput& input) {
-    if (input.op != network().ops()[0].name || input.index != 0) return Status::no_such_op;
-    return input.bytes == tensor().bytes ? Status::ok : Status::invalid_tensor;
-  }
-  Status take(std::uint32_t offset, Bytes piece) {
-    std::byte* const bytes = static_cast<std::byte*>(const_cast<void*>(tensor().data));
-    std::memcpy(bytes + offset, piece.data(), piece.size());
-    return Status::ok;
-  }
-
- private:
-  static digits::Network& network();
-  static const digits::Tensor& tensor() { return network().ops()[0].inputs[0]; }
-};
-
-using Line = wire::Playback<Uart, Image>;
-Image image;
-Line line(uart, image);
-#else
-using Line = Uart;
-Line& line = uart;
-#endif
-wire::WireSink<Line, WIRE_FRAME> sink(line, window, 7);
+wire::WireSink<Uart, WIRE_FRAME> sink(uart, window, 7);
 void tell(std::string_view text) {
   uart.write(as_bytes(text));
 }
@@ -150,11 +121,6 @@ constexpr DumpConfig kConfig = {
     .asked = true, .active = true, .dump_path = "dump", .mode = DumpMode::all, .models = kRules};
 
 digits::Network network;
-#ifdef WIRE_PLAYBACK
-digits::Network& Image::network() {
-  return ::network;
-}
-#endif
 firmware::NetworkMemory memory(network);
 StepClock step_clock;
 ModelPlanFor<digits::Network::kOpCount> plan;
@@ -163,9 +129,7 @@ std::byte scratch[1024];
 NetworkSession session({.memory = memory, .sink = sink, .clock = step_clock, .scratch = scratch});
 
 void run_step(NetworkSession::Recorder& recorder, std::size_t step) {
-#ifndef WIRE_PLAYBACK
   network.load_image(step % digits::kImageCount);
-#endif
   step_clock.begin_step(static_cast<std::uint32_t>(step));
   recorder.begin_step(plan);
   for (std::size_t op = 0; op < network.ops().size(); ++op) {
@@ -195,23 +159,10 @@ int main(int argc, char** argv) {
   NetworkSession::Recorder& recorder = *session.add_recorder(ring).value();
   Status status = boot(session, sink, kConfig);
   if (status == Status::ok) status = session.load_model(plan, model);
-#ifdef WIRE_PLAYBACK
-  for (Line::Event event{}; status == Status::ok && event != Line::Event::over;) {
-    sink.serve();
-    event = line.serve();
-    if (event == Line::Event::step) {
-      run_step(recorder, line.step());
-      tell("a step\r\n");
-    } else if (event == Line::Event::none) {
-      uart.wait();
-    }
-  }
-#else
   for (std::size_t step = 0; status == Status::ok && step < steps; ++step) {
     run_step(recorder, step);
     tell("a step\r\n");
   }
-#endif
   if (status == Status::ok) status = session.finalize();
   const bool good = status == Status::ok && session.counts().written == steps * digits::Network::kOpCount;
 #if defined(__arm__)
@@ -219,9 +170,6 @@ int main(int argc, char** argv) {
   sink.end();
   for (;;) {
     sink.serve();
-#ifdef WIRE_PLAYBACK
-    line.serve();
-#endif
     uart.wait();
   }
 #endif

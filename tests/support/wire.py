@@ -15,8 +15,7 @@ import waiting  # noqa: E402
 from crc32c import crc32c  # noqa: E402
 
 PART, BEGIN, DATA, COMMIT, ABORT, LINES, STATE, ENDED, ASK = 0, 1, 2, 3, 4, 5, 8, 9, 10
-TAKEN, INPUT, BYTES, STEP, OVER = 11, 12, 13, 14, 15  # of a playback
-UNNUMBERED = (STATE, ENDED, ASK, TAKEN, INPUT, BYTES, STEP, OVER)
+UNNUMBERED = (STATE, ENDED, ASK)
 
 
 def stuff(data):

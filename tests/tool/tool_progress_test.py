@@ -209,32 +209,6 @@ class Progress(Case):
             feeder.join()
             os.remove(self.path('line'))
 
-    def test_send(self):
-        self.make_records(count=40)
-
-        class Device:
-            def __init__(self):
-                self.pending, self.next = b'', 0
-
-            def hear(self, data):
-                self.pending += data
-                *whole, self.pending = self.pending.split(b'\0')
-                answers = b''
-                for kind, _, session, number, _ in wire.frames(b'\0'.join(whole) + b'\0'):
-                    if kind not in (wire.INPUT, wire.BYTES, wire.STEP, wire.OVER):
-                        continue
-                    self.next = max(self.next, number + 1)
-                    answers += wire.frame(wire.TAKEN, session, number + 1, b'\0')
-                return answers
-
-        for terminal in (True, False):
-            with wire.served(self.path('wire.sock'), Device(), [lambda line: lambda: False]):
-                command = ('send', 'wire.sock', 'dump', '--wait', '30000')  # of the hurried clock
-                if terminal:
-                    self.assertIn(b'40 steps, 40 inputs', self.check_bars(['bytes'], *command)[0])
-                else:
-                    self.assertIn(b'40 steps, 40 inputs', self.check_nothing(*command))
-
 
 if __name__ == '__main__':
     HURRIED.update(os.environ, LD_PRELOAD=os.path.abspath(sys.argv.pop(2)))

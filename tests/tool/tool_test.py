@@ -21,7 +21,7 @@ class CommandLine(Case):
 
     def test_help_of_everything_names_examples_and_exit_codes(self):
         for words in ([], ['show'], ['convert'], ['check'], ['compile'], ['doctor'], ['explain'], ['replay'],
-                      ['verify'], ['compare'], ['extract'], ['receive'], ['report'], ['send'], ['key'], ['open'],
+                      ['verify'], ['compare'], ['extract'], ['receive'], ['report'], ['key'], ['open'],
                       ['new-port']):
             out, error = self.run_tool(*words, '--help')
             self.assertEqual(error, '')

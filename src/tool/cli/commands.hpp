@@ -24,7 +24,6 @@ int run_new_port(Words words);
 int run_open(Words words);
 int run_overflow(Words words);
 int run_receive(Words words);
-int run_send(Words words);
 int run_replay(Words words);
 int run_report(Words words);
 int run_timeline(Words words);

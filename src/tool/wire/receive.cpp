@@ -1,12 +1,14 @@
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/wire/receiver.hpp"
-#include "src/tool/wire/wire_options.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -48,6 +50,38 @@ exit status
   2  the command line is wrong
 )";
 
+/// What a user says of a line.
+struct LineWords {
+  std::optional<std::string> baud;
+  std::optional<std::string> wait;
+  std::optional<std::string> idle;
+};
+
+bool read_seconds(const std::optional<std::string>& text, std::chrono::milliseconds& to, std::string& error) {
+  if (!text) return true;
+  constexpr std::uint64_t kMost = 1000000;
+  const std::optional<std::uint64_t> number = parse_decimal(*text);
+  if (!number || *number > kMost) {
+    error = "'" + *text + "' is no number of seconds";
+    return false;
+  }
+  to = std::chrono::seconds(*number);
+  return true;
+}
+
+/// Reads those words that there are into `options`. On false `error` says what is wrong.
+bool read_line_words(const LineWords& words, ReceiveOptions& options, std::string& error) {
+  if (words.baud) {
+    const std::optional<std::uint64_t> number = parse_decimal(*words.baud);
+    if (!number || *number > 10000000 || !WireLine::has_baud(static_cast<unsigned>(*number))) {
+      error = "'" + *words.baud + "' is no rate of a serial line here";
+      return false;
+    }
+    options.baud = static_cast<unsigned>(*number);
+  }
+  return read_seconds(words.wait, options.wait, error) && read_seconds(words.idle, options.idle, error);
+}
+
 }  // namespace
 
 int run_receive(Words words) {
@@ -65,8 +99,7 @@ int run_receive(Words words) {
   if (!output || output->empty()) return usage_error("receive", "'-o' needs a directory");
   ReceiveOptions options = {.line = rest[0], .output = *output};
   std::string error;
-  if (!read_line_words(line, options.baud, options.wait, options.idle, error))
-    return usage_error("receive", error);
+  if (!read_line_words(line, options, error)) return usage_error("receive", error);
   return Receiver(options).run() ? kExitOk : kExitFailed;
 }
 

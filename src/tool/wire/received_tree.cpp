@@ -100,11 +100,6 @@ void ReceivedTree::end_entry(wire::Kind kind) {
     case wire::Kind::state:
     case wire::Kind::ended:
     case wire::Kind::ask:
-    case wire::Kind::taken:
-    case wire::Kind::input:
-    case wire::Kind::bytes:
-    case wire::Kind::step:
-    case wire::Kind::over:
       break;
   }
   error_("an entry of the unknown kind " + std::to_string(static_cast<unsigned>(kind)) + " is passed over");

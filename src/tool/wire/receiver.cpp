@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int kReadMilliseconds = 50;
 constexpr milliseconds kReopenEvery(500);
 /// Of silence, before the device is asked how far it is.
 constexpr milliseconds kAskEvery(500);
@@ -44,7 +45,7 @@ bool Receiver::run() {
 }
 
 bool Receiver::begin() {
-  if (!options_.output.empty() && !begin_output()) return false;
+  if (!begin_output()) return false;
   if (!line_.open(options_.line, options_.baud)) {
     error(line_.error());
     return false;
@@ -67,10 +68,9 @@ bool Receiver::begin_output() {
   return false;
 }
 
-bool Receiver::turn(milliseconds most) {
-  if (interrupted() || !take_bytes(most) || is_broken_) return false;
+bool Receiver::turn() {
+  if (interrupted() || !take_bytes() || is_broken_) return false;
   if (is_drained_ && options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
-  if (options_.output.empty()) return true;
   give_up_on_time();
   ask_on_time();
   draw();
@@ -80,7 +80,7 @@ bool Receiver::turn(milliseconds most) {
 /// Whether the device has ended its dump, and nothing more has come. What was recorded may hold another boot,
 /// and a boot that went on behind an end is believed to have ended when it is silent.
 bool Receiver::over() const {
-  if (!done() || !is_drained_) return false;
+  if (!reception_ || !reception_->done() || !is_drained_) return false;
   if (reception_->went_on()) return Clock::now() - last_news_ >= kSilence;
   return is_two_way_ || Clock::now() - last_frame_ >= kSilence;
 }
@@ -95,18 +95,18 @@ bool Receiver::end() {
   // Who interrupts a device that sends has not waited for it.
   end_boot(!interrupted() || is_silent());
   wipe();
-  if (!options_.output.empty()) print_tally();
+  print_tally();
   return good_ && tally_.gaps == 0 && tally_.incomplete == 0;
 }
 
 /// False at the end of what was recorded.
-bool Receiver::take_bytes(milliseconds most) {
+bool Receiver::take_bytes() {
   is_drained_ = true;
   if (!there_) {
     std::array<std::byte, 1> none;
     std::size_t count = 0;
     if (next_ask_ > Clock::now()) {
-      line_.read(none, static_cast<int>(most.count()), count);  // waits
+      line_.read(none, kReadMilliseconds, count);  // waits
       return true;
     }
     next_ask_ = Clock::now() + kReopenEvery;
@@ -120,7 +120,7 @@ bool Receiver::take_bytes(milliseconds most) {
   }
   std::array<std::byte, 4096> bytes;
   std::size_t count = 0;
-  switch (line_.read(bytes, static_cast<int>(most.count()), count)) {
+  switch (line_.read(bytes, kReadMilliseconds, count)) {
     case WireLine::Got::bytes:
       bytes_ += count;
       is_drained_ = count < bytes.size();
@@ -144,11 +144,8 @@ bool Receiver::take_bytes(milliseconds most) {
 void Receiver::take(WireFrame&& frame) {
   const bool is_state = frame.kind == wire::Kind::state || frame.kind == wire::Kind::ended;
   const bool is_numbered = (static_cast<std::uint32_t>(frame.kind) & wire::kUnnumbered) == 0;
-  if (!is_state && !is_numbered) {  // such as an echo of what was asked
-    if (other_) other_(frame);
-    return;
-  }
-  if (options_.output.empty() || is_broken_) return;
+  if (!is_state && !is_numbered) return;  // such as an echo of what was asked
+  if (is_broken_) return;
   last_frame_ = Clock::now();
   if (is_state) {
     answered_ = last_frame_;
@@ -269,6 +266,12 @@ void Receiver::ask_on_time() {
     frames += what.count;
   }
   next_ask_ = now + 2 * answer_time_ + time_of(std::uint64_t{reception_->longest()} * frames);
+}
+
+/// That so many bytes take on the line.
+milliseconds Receiver::time_of(std::uint64_t bytes) const {
+  constexpr unsigned kBitsOfByte = 10;
+  return milliseconds(1000u * kBitsOfByte * bytes / options_.baud);
 }
 
 void Receiver::ask(std::uint32_t boot, Reception::Missing what) {

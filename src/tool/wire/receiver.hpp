@@ -1,10 +1,8 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "src/tool/wire/frame_reader.hpp"
@@ -16,7 +14,7 @@ namespace opdump::tool {
 
 struct ReceiveOptions {
   std::string line;
-  std::string output;  ///< empty: what comes is not a dump, or nobody wants it
+  std::string output;
   unsigned baud = 115200;
   std::chrono::milliseconds wait{5000};  ///< for frames that were asked for
   std::chrono::milliseconds idle{0};     ///< nothing new arrives for so long: that is the end; 0: never
@@ -30,33 +28,16 @@ class Receiver {
   /// Whether all that the device has sent was written. Says on stderr what was not, and sums up on stdout.
   bool run();
 
-  /// The same in parts: `turn`, which waits for something to come, for `most` at most, until it is false or
-  /// `over` is true, and `end` once. `end` only after a `begin` that was true.
-  bool begin();
-  bool turn(std::chrono::milliseconds most = std::chrono::milliseconds(50));
-  bool over() const;
-  bool end();
-
-  /// Gets each frame that is not part of a dump.
-  void on_other(std::function<void(const WireFrame& frame)> use) { other_ = std::move(use); }
-  bool two_way() const { return line_.two_way(); }
-  /// To the device; what the line does not take at once is dropped.
-  void write(Bytes bytes) { line_.write(bytes); }
-  /// That so many bytes take on the line.
-  std::chrono::milliseconds time_of(std::uint64_t bytes) const {
-    constexpr unsigned kBitsOfByte = 10;
-    return std::chrono::milliseconds(1000u * kBitsOfByte * bytes / options_.baud);
-  }
-  /// The device has said that no more of the dump comes, and nothing is missing.
-  bool done() const { return reception_ && reception_->done(); }
-  /// Now, for `idle`.
-  void put_off_idle() { last_news_ = Clock::now(); }
-
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool begin();
   bool begin_output();
-  bool take_bytes(std::chrono::milliseconds most);
+  bool turn();
+  bool over() const;
+  bool end();
+  bool take_bytes();
+  std::chrono::milliseconds time_of(std::uint64_t bytes) const;
   bool is_silent() const;
   void take(WireFrame&& frame);
   void take_answer(const WireFrame& state);
@@ -75,7 +56,6 @@ class Receiver {
   WireLine line_;
   FrameReader reader_;
   WireTally tally_;
-  std::function<void(const WireFrame& frame)> other_;
   std::unique_ptr<Reception> reception_;
   std::uint64_t boots_ = 0;
   std::uint64_t frames_ = 0;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "tests/support/heard_bytes.hpp"
 #include "tests/support/random.hpp"
 
 using namespace opdump;
@@ -19,8 +19,16 @@ namespace {
 using Frame = std::vector<std::byte>;
 
 /// Splits what is written at the zeros; gives what a receiver has said.
-class Port : public tests::HeardBytes {
+class Port {
  public:
+  std::size_t read(MutableBytes to) {
+    std::size_t count = 0;
+    for (; count < to.size() && !heard.empty(); ++count) {
+      to[count] = heard.front();
+      heard.pop_front();
+    }
+    return count;
+  }
   void write(Bytes from) {
     for (const std::byte byte : from) {
       if (byte != std::byte{0}) {
@@ -39,6 +47,7 @@ class Port : public tests::HeardBytes {
     heard.push_back(std::byte{0});
   }
 
+  std::deque<std::byte> heard;
   std::vector<Frame> frames;
 
  private:
