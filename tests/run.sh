@@ -28,9 +28,7 @@ environment
   OPDUMP_MODELS     folders with .onnx and .tflite models, with ":" between them: each is described
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
   OPDUMP_MSPROBE    folder of msprobe's package; where OPDUMP_MSACCUCMP lies in it if not said: it has to take the
-                    names and tables of MindSpore's layouts, and to compare what is exported for it
-  OPDUMP_POLYGRAPHY  folder of Polygraphy's package (GitHub NVIDIA/TensorRT, tools/Polygraphy): it has to load what is
-                    exported for it
+                    names and tables of MindSpore's layouts, and 'opdump compare' has to read what its writer makes
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
   OPDUMP_GE         folder with what was built of the vendor's nano executor (tests/interop/nano_executor_test.py
                     says what): it has to run with our libge_dbg

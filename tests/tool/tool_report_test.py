@@ -194,17 +194,13 @@ class Report(Case):
         self.assertEqual(page.names(), ['op0', 'op1', 'op2'])
         self.assertEqual(page.data['places'][0]['step'], 0)
 
-    def test_plain_dumps_of_cann_and_exports_for_msprobe_open(self):
+    def test_plain_dumps_of_cann_open(self):
         output = proto_record.record([], [tensor(1, [2, 2], floats(1, 2, 3, 4))], op_name='conv')  # 1: float32, here
         self.write('cann/20231114221320/0/net/1/7/Conv2D.conv.3.0.1700000000000000', output)
         page = self.page('cann')
         self.assertEqual((page.names(), page.data['places'][0]['step']), (['conv'], 7))
         self.assertEqual(page.column('tensors', 'max'), [4])
         self.assertIn('not proved: the dump has no journal.', page.texts['p'])
-        write_network(self.write, 'mine', steps=1, ops=3)
-        self.run_tool('convert', '--to', 'msprobe', 'mine', '-o', 'probe')
-        page = self.page('probe', name='probe.html')
-        self.assertEqual(page.column('tensors', 'max'), self.page('mine').column('tensors', 'max'))
 
     def test_a_flash_image_is_its_tree(self):
         subprocess.run([MAKER, self.path('flash.img'), self.directory, 'session'], check=True, stdout=subprocess.DEVNULL)
@@ -302,20 +298,6 @@ class Report(Case):
         self.assertIn('acl.json: refused.', page.texts['p'])
         self.assertIn('"ouput" is not allowed', page.texts['li'][0])
 
-    def test_the_graph_goes_to_model_explorer(self):
-        self.made(spoil=3)
-        self.run_tool('report', 'mine', '-g', 'gold', '--model-explorer', 'graph')
-        self.run_tool('convert', '--to', 'model-explorer', 'mine', '-g', 'gold', '-o', 'converted')
-        names = sorted(os.listdir(self.path('converted')))
-        self.assertIn('graph.json', names)
-        self.assertEqual(sorted(os.listdir(self.path('graph'))), names)
-        for name in names:
-            self.assertEqual(self.read('graph', name), self.read('converted', name))
-        _, error = self.run_tool('report', 'mine', '--model-explorer', 'graph', '-o', 'report.html', expect=1)
-        self.assertIn('opdump report: graph: there is something in it already', error)
-        page = ReportPage(self.run_and_read('mine', '--model-explorer', 'graph', '--overwrite'))
-        self.assertEqual(page.data['explorer'], 'graph')
-
     def run_and_read(self, *arguments):
         self.run_tool('report', *arguments, '-o', 'report.html')
         return self.read('report.html').decode()
@@ -366,8 +348,7 @@ class Report(Case):
                          ['No NaN and no infinity in 44 tensors; 1 file could not be read'])
 
     def test_usage(self):
-        for words, reason in ((['-o', 'x'], 'a DUMP is missing'), (['a'], "'-o FILE' is missing, or '--model-explorer DIR'"),
-                              (['a', '-o', 'x', '--overwrite'], "'--overwrite' needs '--model-explorer DIR'"),
+        for words, reason in ((['-o', 'x'], 'a DUMP is missing'), (['a'], "'-o FILE' is missing"),
                               (['a', 'b', '-o', 'x'], 'one DUMP at a time'),
                               (['a', '-o', 'x', '-e', 'y'], "'--expected' needs '-g GOLDEN'"),
                               (['a', '-o', 'x', '--histograms', 'y'], 'is none of all, flagged, none'),

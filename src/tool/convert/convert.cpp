@@ -23,9 +23,9 @@
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/convert/record_converter.hpp"
+#include "src/tool/convert/safetensors.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/mapping_file.hpp"
-#include "src/tool/export/export.hpp"
 #include "src/tool/flash/found_dump.hpp"
 
 namespace opdump::tool {
@@ -35,7 +35,7 @@ constexpr char kConvertHelp[] =
     R"(opdump convert - writes the tensors of a dump as NumPy or plain binary files
 
 usage: opdump convert [-d] PATH [-r] [-out DIRECTORY] [-t TYPE] [-f FORMAT [-s SHAPE] [-i N | -o N]]
-       opdump convert --to PROGRAM [-d] DUMP -o DIRECTORY [-f FORMAT] [--model CARD] [-g GOLDEN] [--overwrite]
+       opdump convert --to safetensors [-d] DUMP -o DIRECTORY [-f FORMAT] [--overwrite]
 
   -d, --dump_file PATH   a dump file, several with commas between, a flash image, or a directory: the files
                          directly in it. Of two records of one name from different paths the second is a failure
@@ -51,19 +51,11 @@ usage: opdump convert [-d] PATH [-r] [-out DIRECTORY] [-t TYPE] [-f FORMAT [-s S
   --keep-bfloat16        bfloat16 stays as it is, as items of two bytes (V2); otherwise it becomes float32
   -v, --version 2        accepted, so that a call of msaccucmp works here
 
-With --to the files are those of another program, and DUMP is all that 'opdump compare' reads:
-
-  msprobe         step{S}/rank{R}/dump.json, stack.json, construct.json and dump_tensor_data, level L1
-  safetensors     step{S}.safetensors; bfloat16 and float8 stay as they are
-  polygraphy      outputs.json, for 'polygraphy run --load-outputs', with an iteration for each step
-  onnx-tensors    step{S}/{record}.{input|output}.{index}.pb, an ONNX TensorProto each
-  model-explorer  graph.json and node data; with -g GOLDEN also the golden graph, the errors, and which nodes belong
-                  together
+With --to safetensors each step becomes one file, step{S}.safetensors, in which bfloat16 and float8 stay as they
+are, and DUMP is all that 'opdump compare' reads:
 
   -o, -out        directory; what it holds already stays, and nothing is written, without --overwrite
   --overwrite     files of the same name are replaced
-  --model CARD    polygraphy, onnx-tensors and model-explorer call tensors as the model does. Without it, by the
-                  cards that lie beside the journal
 
 Records may be nano or protobuf ones. Names, headers and elements of the files are those of msaccucmp:
 
@@ -105,8 +97,6 @@ struct ConvertOptions {
   std::optional<std::string> output_tensor;
   std::optional<std::string> custom_script;
   std::optional<std::string> to;
-  std::optional<std::string> golden;
-  std::optional<std::string> card;
   bool overwrite = false;
   bool recursive = false;
   bool keep_bfloat16 = false;
@@ -214,11 +204,11 @@ std::optional<int> read_settings(const ConvertOptions& options, const std::vecto
   return read_format_options(options, settings);
 }
 
-/// Reads what `--to` needs.
-std::optional<int> read_export(const ConvertOptions& options, const std::vector<std::string>& rest,
-                               ExportSettings& settings) {
-  if (!is_export_format(*options.to))
-    return refuse("'--to " + *options.to + "' is none of " + kExportFormats);
+/// Reads what `--to safetensors` needs.
+std::optional<int> read_safetensors(const ConvertOptions& options, const std::vector<std::string>& rest,
+                                    SafetensorsSettings& settings) {
+  if (*options.to != "safetensors")
+    return refuse("'--to " + *options.to + "' is not written, only '--to safetensors' is");
   if (!rest.empty()) return refuse("a dump is named already, so '" + rest[0] + "' has no meaning");
   if (options.dump_file.value_or("").empty()) return refuse("a DUMP is missing");
   const std::pair<const char*, bool> others[] = {{"-t", options.type.has_value()},
@@ -231,18 +221,14 @@ std::optional<int> read_export(const ConvertOptions& options, const std::vector<
   }
   const std::optional<std::string>& output = options.output ? options.output : options.output_tensor;
   if (output.value_or("").empty()) return refuse("'-o DIRECTORY' is missing");
-  if (options.golden && *options.to != "model-explorer") return refuse("'-g' is for '--to model-explorer'");
   if (options.format) {
     const Result<Format> format = format_from_name(*options.format);
     if (!format.ok()) return refuse("'-f " + *options.format + "' is no format; NCHW, NHWC and ND are some");
-    if (*options.to == "model-explorer") return refuse("'-f' has no meaning for '--to model-explorer'");
     settings.format = format.value();
   }
   settings.dump = *options.dump_file;
   settings.output = *output;
   settings.overwrite = options.overwrite;
-  settings.card = options.card;
-  settings.golden = options.golden;
   return std::nullopt;
 }
 
@@ -383,8 +369,6 @@ int run_convert(Words words) {
       {"-c", "--custom_script_path", nullptr, &options.custom_script},
       {"--keep-bfloat16", {}, &options.keep_bfloat16, nullptr},
       {"--to", {}, nullptr, &options.to},
-      {"-g", "--golden", nullptr, &options.golden},
-      {"--model", {}, nullptr, &options.card},
       {"--overwrite", {}, &options.overwrite, nullptr},
   };
   std::vector<std::string> rest;
@@ -396,13 +380,12 @@ int run_convert(Words words) {
     rest.clear();
   }
   if (options.to) {
-    ExportSettings exports;
-    if (const std::optional<int> exit_code = read_export(options, rest, exports)) return *exit_code;
+    SafetensorsSettings safetensors;
+    if (const std::optional<int> exit_code = read_safetensors(options, rest, safetensors)) return *exit_code;
     catch_interrupts();
-    return run_export(*options.to, exports);
+    return write_safetensors(safetensors);
   }
-  if (options.golden || options.card || options.overwrite)
-    return refuse("'-g', '--model' and '--overwrite' need '--to PROGRAM'").value();
+  if (options.overwrite) return refuse("'--overwrite' needs '--to safetensors'").value();
   if (const std::optional<int> exit_code = read_settings(options, rest, settings)) return *exit_code;
   catch_interrupts();
 

@@ -26,7 +26,7 @@ class PageData {
   /// The next detail to try where this one is too large, as far as that is known early.
   std::optional<PageDetail> write() {
     json_.open('{').key("format").number(1).key("root").text(facts_.root);
-    json_.key("image").text(facts_.image).key("explorer").text(facts_.explorer);
+    json_.key("image").text(facts_.image);
     write_places();
     write_limits();
     write_ops();

@@ -16,7 +16,6 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/diverge/replay_model.hpp"
-#include "src/tool/export/export.hpp"
 #include "src/tool/report/page.hpp"
 
 namespace opdump::tool {
@@ -26,7 +25,6 @@ constexpr char kReportHelp[] =
     R"(opdump report - writes a dump, and how it differs from a golden one, as a page for any browser
 
 usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS] [--limits LIST] -o report.html
-       opdump report DUMP [-g GOLDEN] --model-explorer DIR
 
   -o, --output FILE       the page
   -g, --golden PATH       what the dump should be like, as for 'opdump compare'
@@ -44,10 +42,6 @@ usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS
                           how operators go together, as for 'opdump compare'
       --config CONFIG     what the dump was asked for with: told in words, as by 'opdump check'; and what of it
                           the dump lacks, as by 'opdump verify'
-      --model-explorer DIR
-                          writes the graph for Model Explorer to DIR, which is made or is empty, as 'opdump
-                          convert --to model-explorer' does
-      --overwrite         DIR may have files of the same names
       --histograms WHICH  'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is
                           room unless told
       --max-bytes BYTES   how large the page may be, such as 8M, which it is unless told. It leaves out
@@ -82,9 +76,7 @@ struct ReportOptions : CompareChoice {
   std::optional<std::string> max_bytes;
   std::optional<std::string> output;
   std::optional<std::string> config;
-  std::optional<std::string> explorer;
   std::optional<std::string> model_file;
-  bool overwrite = false;
 };
 
 /// A word as a shell takes it.
@@ -198,8 +190,6 @@ int run_report(Words words) {
       {"--by-order", {}, &options.by_order},
       {"--any-model", {}, &options.any_model},
       {"--config", {}, nullptr, &options.config},
-      {"--model-explorer", {}, nullptr, &options.explorer},
-      {"--overwrite", {}, &options.overwrite},
       {"--histograms", {}, nullptr, &options.histograms},
       {"--max-bytes", {}, nullptr, &options.max_bytes},
       {"-d", "--dump_file", nullptr, &options.mine},
@@ -211,10 +201,7 @@ int run_report(Words words) {
     options.mine = path;
   }
   if (options.mine.value_or("").empty()) return usage_error("report", "a DUMP is missing");
-  if (options.output.value_or("").empty() && options.explorer.value_or("").empty())
-    return usage_error("report", "'-o FILE' is missing, or '--model-explorer DIR'");
-  if (options.overwrite && !options.explorer)
-    return usage_error("report", "'--overwrite' needs '--model-explorer DIR'");
+  if (options.output.value_or("").empty()) return usage_error("report", "'-o FILE' is missing");
   if (options.expected && !options.golden) return usage_error("report", "'--expected' needs '-g GOLDEN'");
   const std::optional<PageDetail> detail = parse_histograms(options.histograms.value_or("all"));
   if (!detail)
@@ -239,15 +226,6 @@ int run_report(Words words) {
     return usage_error("report", error);
 
   catch_interrupts();
-  if (options.explorer) {
-    const int end = run_export("model-explorer", {.command = "report",
-                                                  .dump = *options.mine,
-                                                  .output = *options.explorer,
-                                                  .overwrite = options.overwrite,
-                                                  .card = options.model,
-                                                  .golden = options.golden});
-    if (end != kExitOk || !options.output) return end;
-  }
   bool good = true;
   const SearchReport search = {.error =
                                    [&](const std::string& message) {
@@ -290,7 +268,6 @@ int run_report(Words words) {
                        .config = std::move(config),
                        .root = is_image ? std::string() : *options.mine,
                        .image = is_image ? *options.mine : std::string(),
-                       .explorer = options.explorer.value_or(""),
                        .unread_files = unread.files,
                        .notes = std::move(unread.messages)};
   gather_facts(facts, options.model_file ? &model : nullptr, search);

@@ -88,7 +88,6 @@ struct ReportFacts {
   ConfigFacts config{};
   std::string root{};        ///< stands before names of files for who reads the page
   std::string image{};       ///< the flash image that they lie in; empty: they lie in files
-  std::string explorer{};    ///< the directory of files for Model Explorer; empty: they were not asked for
   std::string provenance{};  ///< what journals and cards tell of where the dump comes from
 
   SpilledList<ReportPlace> places{};

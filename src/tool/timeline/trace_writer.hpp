@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "src/tool/cli/json.hpp"
-#include "src/tool/export/export_file.hpp"
+#include "src/tool/convert/export_file.hpp"
 
 namespace opdump::tool {
 

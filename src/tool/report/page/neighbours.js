@@ -62,6 +62,5 @@ const neighbourhood = run => {
   }
   return [el('h3', {}, 'Neighbourhood'), byOrder ? soft('The dump tells no addresses, and no card tells names of tensors: dotted lines are the order of execution alone.') : '',
     scroll('Neighbourhood', drawn),
-    soft('Frames show verdicts, the bars below the measure of the map. ', raw.explorer ? 'The whole graph: open ' : 'The whole graph, for Model Explorer: ',
-      el('code', {}, bdi(raw.explorer ? raw.explorer + '/graph.json' : 'opdump report --model-explorer DIR ' + quote(raw.root || raw.image))), raw.explorer ? ' in Model Explorer.' : '')];
+    soft('Frames show verdicts, the bars below the measure of the map.')];
 };

@@ -1,4 +1,4 @@
-#include "src/tool/export/exported_dump.hpp"
+#include "src/tool/convert/exported_dump.hpp"
 
 #include <algorithm>
 #include <set>
@@ -20,7 +20,6 @@ std::string clean(std::string_view name) {
 /// Where an operator ran.
 struct Place {
   std::string model;
-  std::uint64_t model_id = 0;
   std::uint64_t step = 0;
   std::uint64_t rank = 0;
 };
@@ -40,7 +39,6 @@ class Places {
     Place place;
     if (const std::optional<RecordPlace> record = parse_record_place(real)) {
       place.model = clean(record->model);
-      place.model_id = record->has_model_id ? record->model_id : 0;
       place.step = record->step;
       place.rank = device_of(real, *record);
       return place;
@@ -110,8 +108,7 @@ ExportedDump exported(DumpSide side) {
       step.rank = place.rank;
       ranks.insert(place.rank);
       run->second = {key, step.ops.size()};
-      step.ops.push_back({place.model, place.model_id, clean(file.type), clean(file.op), number, {}});
-      step.several_models |= step.ops.front().model != place.model;
+      step.ops.push_back({place.model, clean(file.type), clean(file.op), number, {}});
     }
     steps[run->second.first].ops[run->second.second].tensors.push_back(i);
   }
@@ -134,22 +131,10 @@ std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t
          (op.type.empty() ? "" : op.type + '.') + op.name + (repeat == 0 ? "" : '/' + std::to_string(repeat));
 }
 
-std::string directory_of(const ExportedDump& dump, const ExportedStep& step) {
+std::string name_of(const ExportedDump& dump, const ExportedStep& step) {
   return (step.boot ? "boot" + std::to_string(*step.boot) + '.' : "") +
          (dump.several_ranks ? "rank" + std::to_string(step.rank) + '.' : "") + "step" +
          std::to_string(step.step);
-}
-
-std::string framework_name(const ExportedDump& dump, const ExportedOp& op, const DumpTensor& tensor,
-                           const CardedOps* card, std::uint64_t repeat) {
-  const RunOp* const carded = card == nullptr ? nullptr : card->op(dump.side.files[op.file].op);
-  std::string name;
-  if (carded != nullptr) {
-    const std::vector<RunTensor>& tensors = tensor.is_output ? carded->outputs : carded->inputs;
-    if (tensor.index < tensors.size()) name = printable(tensors[tensor.index].name);
-  }
-  if (name.empty() && tensor.is_output) name = op.name + ':' + std::to_string(tensor.index);
-  return name.empty() || repeat == 0 ? name : name + '#' + std::to_string(repeat);
 }
 
 }  // namespace opdump::tool

@@ -1,9 +1,10 @@
-#include "src/tool/export/stored_elements.hpp"
+#include "src/tool/convert/stored_elements.hpp"
 
 #include <algorithm>
 
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/interrupt.hpp"
+#include "src/tool/dump/safetensors_dtype.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -50,12 +51,8 @@ bool plan_order(const DumpTensor& tensor, Format format, StoredArray& stored, st
 
 }  // namespace
 
-bool numpy_has(DType dtype) {
-  return !info(dtype).npy_descr.empty();
-}
-
-bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format,
-                 StoredArray& stored, std::string& reason) {
+bool plan_stored(const DumpTensor& tensor, const std::optional<Format>& format, StoredArray& stored,
+                 std::string& reason) {
   stored = {};
   reason = tensor.summary ? "there are statistics of it, and no elements" : tensor.problem;
   if (tensor.shape.size() > kMaxRank) reason = "it has more than " + std::to_string(kMaxRank) + " dims";
@@ -64,14 +61,14 @@ bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<For
   stored.elements = tensor.elements;
   stored.element_bits = info(tensor.dtype).bits;
   stored.dtype = tensor.dtype;
-  if (!has(tensor.dtype)) {
+  if (name_in_safetensors(tensor.dtype).empty()) {
     NpyArray array;
     if (!describe_array(described(tensor), false, array, reason)) return false;
     stored.dtype = dtype_of_descr(array.descr);
     stored.convert = array.convert;
     stored.item_bytes = array.item_bytes;
-    if (!has(stored.dtype)) {
-      reason = "the format has no dtype for " + std::string(info(tensor.dtype).name);
+    if (name_in_safetensors(stored.dtype).empty()) {
+      reason = "safetensors has no dtype for " + std::string(info(tensor.dtype).name);
       return false;
     }
   }
@@ -90,19 +87,19 @@ bool StoredElements::open(const DumpSide& side, const DumpTensor& tensor, const 
   return false;
 }
 
-bool StoredElements::next(std::uint64_t done, Bytes& items, Bytes& elements, std::size_t& count,
+bool StoredElements::next(std::uint64_t done, Bytes& items, std::size_t& bytes, std::size_t& count,
                           std::string& reason) {
   if (interrupted()) return false;
   // A multiple of 8, so that a block begins at a whole byte.
   const std::uint64_t most = kBlockBytes / std::max<std::uint32_t>(stored_->element_bits, 8) * 8;
   count = static_cast<std::size_t>(std::min(most, stored_->elements - done));
-  const std::size_t bytes = (count * stored_->element_bits + 7) / 8;
+  bytes = (count * stored_->element_bits + 7) / 8;
   const std::byte* const read = source_.read(done * stored_->element_bits / 8, bytes, source_bytes_.data());
   if (read == nullptr) {
     reason = source_.failed() ? source_.error() : "its bytes cannot be read";
     return false;
   }
-  elements = items = {read, bytes};
+  items = {read, bytes};
   if (stored_->convert == nullptr) return true;
   items_.resize(std::max<std::size_t>(items_.size(), most * kMostItemBytes));
   stored_->convert(read, count, items_.data());

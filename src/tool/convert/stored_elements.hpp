@@ -11,7 +11,7 @@
 
 namespace opdump::tool {
 
-/// How a file of another program holds a tensor.
+/// How a safetensors file holds a tensor.
 struct StoredArray {
   DType dtype = DType::undefined;  ///< of what is stored
   std::vector<Dim> shape;
@@ -21,22 +21,13 @@ struct StoredArray {
   std::uint32_t item_bytes = 0;       ///< of what is stored, if it is converted
   ConvertElements convert = nullptr;  ///< null: the tensor's bytes unchanged
   std::optional<Relayout> relayout{};
-
-  /// NumPy's dtype; of a dtype that NumPy has not, empty.
-  std::string_view descr() const { return info(dtype).npy_descr; }
 };
 
-/// Whether a file format has a dtype.
-using HasDType = bool (*)(DType dtype);
-
-/// What NumPy has.
-bool numpy_has(DType dtype);
-
-/// What becomes of `tensor` in a file format that has the dtypes `has`: others are converted as for an `.npy`
-/// file. With `format` the tensor is rearranged into that format, if it is in another one. On false `reason`
-/// says why that cannot be.
-bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format,
-                 StoredArray& stored, std::string& reason);
+/// What becomes of `tensor`: a dtype that safetensors has not is converted as for an `.npy` file. With `format`
+/// the tensor is rearranged into that format, if it is in another one. On false `reason` says why that cannot
+/// be.
+bool plan_stored(const DumpTensor& tensor, const std::optional<Format>& format, StoredArray& stored,
+                 std::string& reason);
 
 /// Reads tensors in pieces, so that memory does not grow with them.
 class StoredElements {
@@ -44,17 +35,17 @@ class StoredElements {
   /// False: `reason` says why.
   bool open(const DumpSide& side, const DumpTensor& tensor, const StoredArray& stored, std::string& reason);
 
-  /// Calls `use(Bytes items, Bytes elements, std::size_t count)` with `count` elements at a time, as they are
-  /// stored and as they lie in the dump. Ends early, with an empty `reason`, when `use` returns false. On
+  /// Calls `use(Bytes items, std::size_t read)` piece by piece, with what is stored and how many bytes of the
+  /// dump it was made of. Ends early, with an empty `reason`, when `use` returns false. On
   /// false `reason` says why.
   template <class Use>
   bool for_each(Use use, std::string& reason) {
     reason.clear();
     for (std::uint64_t done = 0; done < stored_->elements;) {
-      Bytes items, elements;
-      std::size_t count = 0;
-      if (!next(done, items, elements, count, reason)) return false;
-      if (!use(items, elements, count)) return false;
+      Bytes items;
+      std::size_t count = 0, read = 0;
+      if (!next(done, items, read, count, reason)) return false;
+      if (!use(items, read)) return false;
       done += count;
     }
     if (!source_.failed()) return true;
@@ -63,7 +54,7 @@ class StoredElements {
   }
 
  private:
-  bool next(std::uint64_t done, Bytes& items, Bytes& elements, std::size_t& count, std::string& reason);
+  bool next(std::uint64_t done, Bytes& items, std::size_t& bytes, std::size_t& count, std::string& reason);
 
   const StoredArray* stored_ = nullptr;
   CompareElements source_;

@@ -11,14 +11,10 @@
 
 namespace opdump::tool {
 
-/// Stands for a task that is not known.
-inline constexpr std::uint64_t kNoTask = 65535;
-
 /// One operator in one of its runs.
 struct ExportedOp {
   std::string model;  ///< empty: not known
-  std::uint64_t model_id = 0;
-  std::string type;  ///< empty: not known
+  std::string type;   ///< empty: not known
   std::string name;
   std::size_t file = 0;              ///< its first, in DumpSide::files
   std::vector<std::size_t> tensors;  ///< in DumpSide::tensors, inputs first
@@ -27,13 +23,12 @@ struct ExportedOp {
 /// What ran at one step of one device.
 struct ExportedStep {
   std::optional<std::uint32_t> boot;
-  std::uint64_t rank = 0;  ///< the device, or MindSpore's rank
-  std::uint64_t step = 0;  ///< also of what tells no step
-  bool several_models = false;
+  std::uint64_t rank = 0;       ///< the device, or MindSpore's rank
+  std::uint64_t step = 0;       ///< also of what tells no step
   std::vector<ExportedOp> ops;  ///< in the order in which they ran, as far as the dump tells it
 };
 
-/// A dump as files of other programs have it: by step. Holds what is known of the tensors, not their
+/// A dump as safetensors files have it: by step. Holds what is known of the tensors, not their
 /// elements. Names are those of the dump, with '_' for blanks, dots and slashes, and '?' for what is not
 /// UTF-8 or would control a terminal.
 struct ExportedDump {
@@ -65,12 +60,7 @@ std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t
 /// "output.0"
 std::string role_of(const DumpTensor& tensor);
 
-/// Directory for the files of a step: "step3", with "boot2" and "rank1" where the dump has several of them.
-std::string directory_of(const ExportedDump& dump, const ExportedStep& step);
-
-/// What frameworks call a tensor: what the card calls it, or `{op}:{index}`. Nothing for an input that the
-/// card does not tell. `repeat` as for `key_of`.
-std::string framework_name(const ExportedDump& dump, const ExportedOp& op, const DumpTensor& tensor,
-                           const CardedOps* card, std::uint64_t repeat);
+/// What the file of a step is called: "step3", with "boot2" and "rank1" where the dump has several of them.
+std::string name_of(const ExportedDump& dump, const ExportedStep& step);
 
 }  // namespace opdump::tool

@@ -1,4 +1,4 @@
-#include "src/tool/export/export_file.hpp"
+#include "src/tool/convert/export_file.hpp"
 
 #include <string.h>
 
