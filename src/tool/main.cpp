@@ -34,7 +34,6 @@ usage: opdump COMMAND [ARGUMENTS]
   receive   takes a dump from a device, over a serial line or TCP
   replay    feeds described models through the capture path, without a device
   report    writes a dump, and how it differs from a golden one, as a page for any browser
-  timeline  writes when operators were dumped, and what was lost, for ui.perfetto.dev
   verify    proves that a dump is complete, or lists what is missing and why
 
 Try a config at the desk, look at the dump, and load a tensor in Python:
@@ -67,7 +66,7 @@ constexpr Command kCommands[] = {
     {"edges", run_edges},       {"explain", run_explain},   {"extract", run_extract},
     {"key", run_key},           {"new-port", run_new_port}, {"open", run_open},
     {"overflow", run_overflow}, {"receive", run_receive},   {"replay", run_replay},
-    {"report", run_report},     {"timeline", run_timeline}, {"verify", run_verify},
+    {"report", run_report},     {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -135,7 +135,7 @@ def records(opdump, folder, most, repetitions, chosen=None):
                 'verify --config': ['verify', dump, '--config', config, '--model', model],
                 'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
                 'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
-                'timeline': ['timeline', dump, '-o', out], 'overflow': ['overflow', '-d', dump, '-out', out],
+                'overflow': ['overflow', '-d', dump, '-out', out],
                 'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
                 'edges': ['edges', dump], 'report': ['report', dump, '-o', out, '--max-bytes', PAGE]}
     for what in chosen or ():

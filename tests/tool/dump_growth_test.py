@@ -130,9 +130,6 @@ class Growth(unittest.TestCase):
     def test_convert(self):
         self.check('convert', '-r', '-d', '{dump}', '-out', '{out}', makes=self.arrays_in)
 
-    def test_timeline(self):
-        self.check('timeline', '{dump}', '-o', '{out}')
-
     def test_overflow(self):
         self.check('overflow', '-d', '{dump}', '-out', '{out}')
 

@@ -26,7 +26,6 @@ int run_overflow(Words words);
 int run_receive(Words words);
 int run_replay(Words words);
 int run_report(Words words);
-int run_timeline(Words words);
 int run_verify(Words words);
 
 }  // namespace opdump::tool

@@ -1,5 +1,7 @@
 #include "src/tool/convert/safetensors.hpp"
 
+#include <string.h>
+
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -12,8 +14,8 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/new_directory.hpp"
+#include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/convert/export_file.hpp"
 #include "src/tool/convert/exported_dump.hpp"
 #include "src/tool/convert/stored_elements.hpp"
 #include "src/tool/dump/safetensors_dtype.hpp"
@@ -30,6 +32,36 @@ struct Placed {
   StoredArray stored;
 };
 
+/// Gathers small pieces into larger ones.
+class PieceFile {
+ public:
+  bool create(const std::string& directory, const std::string& name) { return file_.create(directory, name); }
+
+  bool write(Bytes bytes) {
+    if (pending_.size() + bytes.size() < kBufferBytes) {
+      pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+      return true;
+    }
+    const Bytes parts[] = {pending_, bytes};
+    const bool written = file_.write(parts);
+    pending_.clear();
+    return written;
+  }
+
+  bool commit() {
+    const Bytes parts[] = {pending_};
+    return file_.write(parts) && file_.commit();
+  }
+
+  const std::string& error() const { return file_.error(); }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 64 * 1024;
+
+  OutputFile file_;
+  std::vector<std::byte> pending_;
+};
+
 class SafetensorsWriter {
  public:
   SafetensorsWriter(const SafetensorsSettings& settings, const ExportedDump& dump)
@@ -44,8 +76,8 @@ class SafetensorsWriter {
     if (head.size() > kMostHead)
       return fail(settings_.output + '/' + name +
                   ": its head would have more than 100 MB, which readers refuse");
-    ExportFile file;
-    bool good = file.create(settings_.output, name) && file.write(head);
+    PieceFile file;
+    bool good = file.create(settings_.output, name) && file.write(as_bytes(head));
     for (std::size_t i = 0; good && i < tensors.size(); ++i) good = write_elements(tensors[i], file);
     if (interrupted()) return;
     if (!good || !file.commit()) {
@@ -123,7 +155,7 @@ class SafetensorsWriter {
     return length + text;
   }
 
-  bool write_elements(const Placed& placed, ExportFile& file) {
+  bool write_elements(const Placed& placed, PieceFile& file) {
     std::string reason;
     const bool good = elements_.open(dump_.side, placed.tensor, placed.stored, reason) &&
                       elements_.for_each(
@@ -176,6 +208,10 @@ int write_safetensors(const SafetensorsSettings& settings) {
   DumpSide side = read_side(image.open(settings.dump, search), search);
   if (side.tensors.empty()) {
     search.error(settings.dump + ": there is no tensor");
+    return kExitFailed;
+  }
+  if (const int error = make_directories(settings.output); error != 0) {
+    search.error(settings.output + ": " + strerror(error));
     return kExitFailed;
   }
   const ExportedDump dump = exported(std::move(side));

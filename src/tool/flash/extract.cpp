@@ -63,8 +63,8 @@ names of one boot again in the next; with '--boot N', and a log of one boot, to 
 
 Where a device came to know the calendar after it had booted, and told the session, its journals say so. Files and
 directories keep the names that they had on the device, by which journals and tables know them; 'opdump show',
-'timeline', 'compare', 'report' and 'verify' give times by the calendar. All journals of a boot are told, and the
-summary gives the time by the calendar of each directory.
+'compare', 'report' and 'verify' give times by the calendar. All journals of a boot are told, and the summary gives
+the time by the calendar of each directory.
 
 An image of the area of a history gives all objects of the steps that it still holds. A history has no journal
 of a dump, so 'opdump verify' proves nothing of it.

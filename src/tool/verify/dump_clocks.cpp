@@ -40,8 +40,7 @@ std::string root_of(const FoundFile& file) {
   return directory;
 }
 
-}  // namespace
-
+/// The steps that the journal at `path` tells; none if it cannot be read.
 ClockSteps read_clock_steps(const std::string& path) {
   ClockSteps steps;
   for_each_line(path, [&steps](std::string_view text) {
@@ -52,6 +51,8 @@ ClockSteps read_clock_steps(const std::string& path) {
   });
   return steps;
 }
+
+}  // namespace
 
 DumpClocks::DumpClocks(const FileList& files) {
   JournalName name;

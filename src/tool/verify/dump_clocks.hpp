@@ -10,9 +10,6 @@
 
 namespace opdump::tool {
 
-/// The steps that the journal at `path` tells; none if it cannot be read.
-ClockSteps read_clock_steps(const std::string& path);
-
 /// Moves the times in the names of files to what the calendar said then, as far as journals tell when the
 /// clock was set. Where several journals lie in one directory, as after boots that began at the same time,
 /// and they tell different steps, a file's own journal counts, which is the one that names it; a file that
