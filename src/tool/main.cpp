@@ -16,7 +16,7 @@ constexpr char kToolHelp[] =
 usage: opdump COMMAND [ARGUMENTS]
 
   show      lists the records of a dump with their tensors' statistics
-  convert   writes the tensors of a dump as NumPy files, or as other programs have them
+  convert   writes the tensors of a dump as NumPy or safetensors files
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
