@@ -52,7 +52,7 @@ bool Receiver::begin() {
   }
   is_two_way_ = line_.two_way();
   catch_interrupts();
-  begun_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
+  begun_ = looked_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
   return true;
 }
 
@@ -70,7 +70,7 @@ bool Receiver::begin_output() {
 
 bool Receiver::turn() {
   if (interrupted() || !take_bytes() || is_broken_) return false;
-  if (is_drained_ && options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
+  if (is_drained_ && options_.idle.count() != 0 && looked_ - last_news_ >= options_.idle) return false;
   give_up_on_time();
   ask_on_time();
   draw();
@@ -81,13 +81,13 @@ bool Receiver::turn() {
 /// and a boot that went on behind an end is believed to have ended when it is silent.
 bool Receiver::over() const {
   if (!reception_ || !reception_->done() || !is_drained_) return false;
-  if (reception_->went_on()) return Clock::now() - last_news_ >= kSilence;
-  return is_two_way_ || Clock::now() - last_frame_ >= kSilence;
+  if (reception_->went_on()) return looked_ - last_news_ >= kSilence;
+  return is_two_way_ || looked_ - last_frame_ >= kSilence;
 }
 
 /// Whether a device that could answer does not.
 bool Receiver::is_silent() const {
-  return is_two_way_ && (!there_ || Clock::now() - last_frame_ >= kSilence);
+  return is_two_way_ && (!there_ || looked_ - last_frame_ >= kSilence);
 }
 
 bool Receiver::end() {
@@ -102,6 +102,7 @@ bool Receiver::end() {
 /// False at the end of what was recorded.
 bool Receiver::take_bytes() {
   is_drained_ = true;
+  looked_ = Clock::now();
   if (!there_) {
     std::array<std::byte, 1> none;
     std::size_t count = 0;
@@ -230,13 +231,14 @@ void Receiver::give_up_on_time() {
     if (is_missing_ && asked_.empty()) next_ask_ = std::min(next_ask_, now);
     return;
   }
+  // Not `now`: frames that have come since then wait to be read.
   if (!there_ || !is_drained_) return;
   if (asks_for_missing_ > kMostAsks && last_news_ < missing_since_) {
     reception_->give_up_first();
-  } else if (now - missing_since_ >= options_.wait) {
+  } else if (looked_ - missing_since_ >= options_.wait) {
     if (answered_ < missing_since_) {
       reception_->give_up_all();  // nobody hears
-    } else if (asks_for_missing_ > kMostPatientAsks || now - answered_ >= options_.wait) {
+    } else if (asks_for_missing_ > kMostPatientAsks || looked_ - answered_ >= options_.wait) {
       reception_->give_up_first();
     }
   }

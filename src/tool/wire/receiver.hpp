@@ -69,6 +69,7 @@ class Receiver {
 
   Clock::time_point begun_;
   Clock::time_point last_frame_;  // the latest that arrived
+  Clock::time_point looked_;      // the latest look at the line: all that came before it is read
   Clock::time_point last_news_;   // the latest frame that was no state
   Clock::time_point next_ask_;
   Clock::time_point answered_;       // the latest state that arrived
