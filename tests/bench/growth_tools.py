@@ -8,7 +8,7 @@ usage: growth_tools.py OPDUMP FOLDER [--most RECORDS] [--image BYTES] [--repetit
   --image BYTES    the largest image of a flash log with records of 1 MiB (1 GiB); FOLDER has to hold it twice
   --repetitions N  runs of each command, of which the best one counts (1)
   --only WHAT      records, log, image, operators or rules
-  --commands LIST  of those that a dump of records is given to, these: 'verify,show --heat'
+  --commands LIST  of those that a dump of records is given to, these: 'verify,show --json'
 
 Makes dumps with `opdump replay`, runs each command on them and prints the time for each record, operator or rule, the
 exponent of that time (0 where it does not grow), that of the last decade alone, and the peak of resident memory, which
@@ -133,8 +133,8 @@ def records(opdump, folder, most, repetitions, chosen=None):
 
     commands = {'verify': ['verify', dump], 'verify --json': ['verify', dump, '--json'],
                 'verify --config': ['verify', dump, '--config', config, '--model', model],
-                'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
-                'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
+                'show': ['show', dump], 'show --json': ['show', dump, '--json'],
+                'convert': ['convert', '-r', '-d', dump, '-out', out],
                 'overflow': ['overflow', '-d', dump, '-out', out],
                 'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
                 'edges': ['edges', dump], 'report': ['report', dump, '-o', out, '--max-bytes', PAGE]}

@@ -101,11 +101,6 @@ class Growth(unittest.TestCase):
         self.check('show', '{dump}')
         self.check('show', '{dump}', '--json')
 
-    def test_strips(self):
-        # What they once held for each operator and step passes that with 200 000 records only.
-        self.check('show', '{dump}', '--heat', more=MORE_OF_TABLES)
-        self.check('show', '{dump}', '--steps', more=MORE_OF_TABLES)
-
     def test_compare(self):
         self.check('compare', '{dump}', '{dump}', '--json', '-out', '{out}', more=MORE_OF_TABLES)
 

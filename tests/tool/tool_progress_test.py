@@ -125,9 +125,9 @@ class Progress(Case):
         lines = [f'written,0,{i},8,net/1/0/Add.add.0.0.{i}' for i in range(LINES)]
         self.write(f'dump/{TIME}/opdump.0.1.journal', '\n'.join(['opdump-journal,1,records', 'from,0,0', *lines, '']))
         output, status = self.check_bars(['sorting files', 'measuring files', 'bytes', 'looking for journals', 'bytes'],
-                                         'show', '--heat', 'dump')
+                                         'show', 'dump')
         self.assertEqual(status, 0)
-        self.assertEqual(self.check_nothing('show', '--heat', 'dump'), output)
+        self.assertEqual(self.check_nothing('show', 'dump'), output)
 
     def test_models(self):
         self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': [{'model_name': 'net'}]}}))

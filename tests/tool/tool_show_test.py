@@ -227,7 +227,7 @@ class Show(Case):
         self.assertEqual(error, 'opdump show: d: there is no record\n')
         self.write('d/A.a.0.0.1', record([], [tensor(INT8, [1], b'\1')]))
         for options, why in ((['--op', 'nosuch'], " that '--op nosuch' takes"),
-                             (['--step', '5', '--heat'], " that '--step 5' takes"),
+                             (['--step', '5'], " that '--step 5' takes"),
                              (['--op', 'a', '--step', '5', '--json'], " that '--op a' and '--step 5' take"),
                              (['--boot', '2'], ' of boot 2')):
             error = self.run_tool('show', 'd', *options, expect=1)[1]

@@ -24,9 +24,7 @@
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/flash/found_dump.hpp"
 #include "src/tool/run/beside_cards.hpp"
-#include "src/tool/show/heat_listing.hpp"
 #include "src/tool/show/show_listing.hpp"
-#include "src/tool/show/step_listing.hpp"
 #include "src/tool/verify/dump_clocks.hpp"
 #include "src/tool/verify/told_firings.hpp"
 
@@ -37,7 +35,7 @@ constexpr char kShowHelp[] =
     R"(opdump show - lists the records of a dump
 
 usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--head N] [--model CARD]
-                    [--json | --heat | --steps]
+                    [--json]
 
   --op GLOB     only operators whose name matches, such as 'conv*' or 'layer?_relu'
   --step STEPS  only these steps, such as 3, 3-5 or 0|3-5
@@ -49,10 +47,6 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--he
                 the least or the greatest integer, at which a quantiser saturates. Without it, by the cards that
                 lie beside the journal, 'opdump.*.model.json'
   --json        the same for programs
-  --heat        a strip for each model instead: its operators across, steps down, and in each cell how great the
-                outputs are. In a terminal they are blocks and colours (without them if NO_COLOR is set), otherwise
-                letters from a to h
-  --steps       a line for each tensor and statistic instead, which shows how it goes from step to step
 
 A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
 it. The last line says what they come
@@ -69,11 +63,6 @@ Everything of a dump, the convolutions of some steps, and what one of them holds
   opdump show dump
   opdump show dump --op 'conv*' --step 3-5
   opdump show dump/20260131130559/0/digits/1/9/Conv2D.conv1.* --stats --head 8
-
-Where a network goes wrong, and how one of its operators came to it:
-
-  opdump show dump --heat
-  opdump show dump --op conv3 --steps
 
 A tensor with NaN or Inf in it:
 
@@ -93,8 +82,6 @@ struct ShowOptions {
   std::optional<std::string> model;
   bool stats = false;
   bool json = false;
-  bool heat = false;
-  bool steps = false;
 };
 
 struct Filter {
@@ -128,12 +115,12 @@ class Show {
   Show(const Filter& filter, const CardedOps* card, DumpClocks& clocks)
       : filter_(filter), card_(card), clocks_(clocks) {}
 
-  /// False when something could not be shown. `bar`: shows its progress, as nothing else comes to a terminal
+  /// False when something could not be shown. Shows its progress where nothing else comes to a terminal
   /// meanwhile.
   template <class Listing>
-  bool run(const FileList& files, Listing& listing, bool bar) {
+  bool run(const FileList& files, Listing& listing) {
     bool good = true;
-    if (bar && Progress::is_seen()) progress_.emplace(total_bytes(files));
+    if (terminal_width() == 0 && Progress::is_seen()) progress_.emplace(total_bytes(files));
     for (const FoundFile& file : files) good &= show(file, listing);
     progress_.reset();
     listing.finish(provenance_);
@@ -270,16 +257,11 @@ int run_show(Words words) {
       {"--op", {}, nullptr, &options.op},       {"--step", {}, nullptr, &options.step},
       {"--boot", {}, nullptr, &options.boot},   {"--head", {}, nullptr, &options.head},
       {"--model", {}, nullptr, &options.model}, {"--stats", {}, &options.stats, nullptr},
-      {"--json", {}, &options.json, nullptr},   {"--heat", {}, &options.heat, nullptr},
-      {"--steps", {}, &options.steps, nullptr}, {"-d", "--dump_file", nullptr, nullptr, &paths},
+      {"--json", {}, &options.json, nullptr},   {"-d", "--dump_file", nullptr, nullptr, &paths},
   };
   if (const std::optional<int> exit_code = read_options({"show", kShowHelp, table}, words, paths))
     return *exit_code;
   if (paths.empty()) return usage_error("show", "a PATH is missing");
-  if ((options.json ? 1 : 0) + (options.heat ? 1 : 0) + (options.steps ? 1 : 0) > 1)
-    return usage_error("show", "'--json', '--heat' and '--steps' exclude each other");
-  if ((options.heat || options.steps) && (options.stats || options.head))
-    return usage_error("show", "'--stats' and '--head' have no meaning with '--heat' and '--steps'");
   Filter filter = {options.op, std::nullopt};
   const std::size_t step_bytes = (options.step.value_or("").size() + 1) * sizeof(StepRange);
   const std::unique_ptr<std::byte[]> step_memory(new std::byte[step_bytes]);
@@ -324,18 +306,10 @@ int run_show(Words words) {
   Show show(filter, options.model ? &carded : nullptr, clocks);
   if (options.json) {
     JsonListing listing(detail);
-    failed |= !show.run(files, listing, terminal_width() == 0);
-  } else if (options.heat) {
-    HeatListing listing;
-    failed |= !show.run(files, listing, true);
-    if (const std::string error = listing.error(); !error.empty()) report.error(error);
-  } else if (options.steps) {
-    StepListing listing;
-    failed |= !show.run(files, listing, true);
-    if (!listing.error().empty()) report.error(listing.error());
+    failed |= !show.run(files, listing);
   } else {
     TextListing listing(files, detail);
-    failed |= !show.run(files, listing, terminal_width() == 0);
+    failed |= !show.run(files, listing);
   }
   dump.tell_missing(report);
   if (!files.error().empty()) report.error(files.error());

@@ -52,9 +52,6 @@ struct ShownSums {
 /// The dtype, and in brackets the dtype that an output had before it was written as another.
 std::string dtype_text(const RecordTensor& tensor);
 
-/// Prints what the dump comes from, if that is known.
-void print_provenance(const DumpProvenance& provenance);
-
 /// A line for each record and tensor, for people.
 class TextListing {
  public:

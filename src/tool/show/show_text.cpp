@@ -207,10 +207,6 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
 void TextListing::finish(const DumpProvenance& provenance) const {
   std::printf("%s%s, %s, %s\n", sums_.records == 0 ? "" : "\n", count_text(sums_.records, "record").c_str(),
               count_text(sums_.tensors, "tensor").c_str(), byte_text(sums_.bytes).c_str());
-  print_provenance(provenance);
-}
-
-void print_provenance(const DumpProvenance& provenance) {
   const std::string from = provenance_text(provenance);
   if (!from.empty()) std::printf("from %s\n", from.c_str());
 }
