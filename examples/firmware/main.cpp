@@ -119,7 +119,7 @@ int run(std::size_t steps) {
     step_clock.begin_step(static_cast<std::uint32_t>(step));
     run_step(session, recorder, log, step);
     right += network.predicted() == digits::kLabels[step % digits::kImageCount] ? 1u : 0u;
-    if (step % kStepsPerSync == kStepsPerSync - 1 && log.sync() == opdump::Status::ok) {
+    if (step % kStepsPerSync == kStepsPerSync - 1 && session.sync() == opdump::Status::ok) {
       std::printf("synced %lu\n", static_cast<unsigned long>(session.counts().written));
       std::fflush(stdout);
     }

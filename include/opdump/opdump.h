@@ -786,6 +786,13 @@ size_t opdump_session_drain(opdump_session* session, size_t budget_bytes);
  */
 opdump_status opdump_session_flush(opdump_session* session, uint32_t limit_ms);
 
+/**
+ * Between two calls of opdump_session_drain, in the context of those: syncs the sink, and first has the
+ * journals tell up to which record all is told. `opdump verify` names that record after a loss of power.
+ * OPDUMP_ERR_DRAINER_ATTACHED in a callback of the sink; else errors of the sink's sync. Since 1.10.
+ */
+opdump_status opdump_session_sync(opdump_session* session);
+
 /** What became of the records since the session was made. All counts wrap at 32 bits. */
 typedef struct opdump_counts {
   uint32_t wanted;

@@ -112,6 +112,10 @@ class DrainTask final : private Waker {
   void sync_if_due() {
     if (!unsynced_ || rtos_.now_ms() - moved_ms_ < sync_ms_) return;
     unsynced_ = false;
+    // What the journals tell first needs room, as a drain does.
+    while (!is_ready() && prepare()) {
+    }
+    note(session_.tell_certain());
     note(log_->sync());
   }
 

@@ -182,6 +182,10 @@ opdump_status opdump_session_flush(opdump_session* session, std::uint32_t limit_
   return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.flush(limit_ms));
 }
 
+opdump_status opdump_session_sync(opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.sync());
+}
+
 opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, std::size_t bytes) {
   if (session == nullptr || counts == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   return to_c(c_api::give_struct(c_api::to_c(session->session.counts()), counts, bytes));

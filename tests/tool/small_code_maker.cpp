@@ -9,7 +9,7 @@
 ///     full       a part that is full refuses the rest
 ///     overwrite  a part that is too small keeps the newest
 ///     provenance all is captured, and the journal tells what the dump comes from
-///     endless    until it is killed; "synced N" after each sync of N records
+///     endless    until it is killed or the power fails; "synced N" after each sync of N records
 ///
 /// With PROGRAMS power ends in the midst of the program that comes after so many. At the end it prints what
 /// was written, reduced and lost, and what `finalize` returned.
@@ -79,7 +79,8 @@ class FileFlash {
     if (read(self, block, offset, bytes) != Status::ok) return Status::io_error;
     if (flash.off_) from = from.first(from.size() / 2);
     for (std::size_t i = 0; i < from.size(); ++i) bytes[i] &= from[i];
-    return flash.write(block, offset, bytes);
+    const Status status = flash.write(block, offset, bytes);
+    return flash.off_ ? Status::io_error : status;
   }
 
   static Status erase(void* self, std::uint32_t block) {
@@ -157,7 +158,7 @@ class Firmware {
   void endless() {
     for (;;) {
       steps(3);
-      need(log_.sync() == Status::ok, "sync");
+      need(session_.sync() == Status::ok && session_.last_sink_failure() == Status::ok, "sync");
       std::printf("synced %u\n", session_.counts().written);
       std::fflush(stdout);
     }

@@ -450,8 +450,24 @@ inline std::size_t BasicSession<Memory>::drain_some(std::size_t budget_bytes) {
   // release: as in `flush`.
   if (passed && passing_) flushes_passed_.store(flush_marked_, std::memory_order_release);
   passing_ = passing_ && !passed;
+  drainer_.tell_certain(Drainer::kBytesToCertain);
   leave_drain();
   return moved;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::tell_certain(bool syncs) {
+  if (!drainer_.enter()) return Status::drainer_attached;
+  plans_.enter();
+  Status status = Status::drainer_attached;
+  // seq_cst: as in `drain_some`.
+  if (!build::kFaults || !context_.crashed.load(std::memory_order_seq_cst)) {
+    drainer_.flush_digests();
+    drainer_.tell_certain(1);
+    status = syncs ? drainer_.sync() : Status::ok;
+  }
+  leave_drain();
+  return status;
 }
 
 template <class Memory>

@@ -205,6 +205,7 @@ TEST_CASE("c api: NULL is refused, and calls with a handle that was not made do 
   CHECK(opdump_session_set_config(dump.session, nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
   CHECK(opdump_session_finalize(nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
   CHECK(opdump_session_flush(nullptr, 0) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(opdump_session_sync(nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
   CHECK(opdump_session_drain(nullptr, 1) == 0);
   CHECK(opdump_session_counts(nullptr, nullptr, 0) == OPDUMP_ERR_INVALID_ARGUMENT);
   CHECK(opdump_begin_step(dump.recorder, nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);

@@ -83,6 +83,60 @@ TEST_CASE("journal: less of it, or none") {
   }
 }
 
+TEST_CASE("journal: of gaps, a sync tells up to which record it is certain, and a drain once in a while") {
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  for (const JournalDetail detail : {JournalDetail::records, JournalDetail::gaps}) {
+    Bench<65536> bench(WhenFull::drop, 50, detail);
+    bench.start(everything(), one_op);
+    bench.step();
+    bench.step();
+    CHECK(bench.session.sync() == Status::ok);
+    CHECK(bench.sink.journals.empty());  // nothing is drained yet
+    while (bench.session.drain_some(SIZE_MAX) != 0) {
+    }
+    const std::string& text = bench.sink.journals.begin()->second;
+    const std::string before = text;
+    CHECK(before.find("to,") == std::string::npos);
+    CHECK(bench.session.sync() == Status::ok);
+    const std::string told = text;
+    CHECK(told == before + (detail == JournalDetail::gaps ? "to,0,2\nfrom,0,2\n" : ""));
+    CHECK(bench.session.sync() == Status::ok);
+    CHECK(text == told);  // nothing new
+    std::size_t moved = 0;
+    std::uint32_t steps = 2;
+    while (moved < Drainer::kBytesToCertain) {
+      if (detail == JournalDetail::gaps) CHECK(text == told);
+      bench.step();
+      ++steps;
+      for (std::size_t now; (now = bench.session.drain_some(SIZE_MAX)) != 0;) moved += now;
+    }
+    const std::string number = std::to_string(steps);
+    if (detail == JournalDetail::gaps) CHECK(text == told + "to,0," + number + "\nfrom,0," + number + "\n");
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(text.find("to,0," + number + "\nclosed,") != std::string::npos);
+  }
+}
+
+TEST_CASE("journal: of gaps, of a record that is half drained nothing is certain") {
+  Bench<16384> bench(WhenFull::drop, 50, JournalDetail::gaps);
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  bench.start(everything(), one_op);
+  bench.step();
+  std::vector<float> big(2000);
+  const Dim dims[] = {2000};
+  const TensorView tensor = {
+      .address = address_of(big.data()), .bytes = 8000, .dtype = DType::float32, .shape = dims};
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  while (bench.sink.objects.empty()) bench.session.drain_some(1);
+  REQUIRE(bench.session.drain_some(512) != 0);
+  CHECK(bench.session.sync() == Status::ok);
+  CHECK(bench.sink.journals.begin()->second == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nfrom,0,1\n");
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.objects.size() == 2);
+}
+
 namespace {
 
 /// Of records 0 to 8 the first five are told in a batch that the sink refuses, and 3, 5 and 6 are lost.

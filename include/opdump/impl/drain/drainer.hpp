@@ -42,9 +42,27 @@ class Drainer {
 
   /// Makes durable what the sink has.
   Status sync() {
-    RecordChunks::flush_digests(ledger_);
+    flush_digests();
     return ledger_.sink->sync();
   }
+  void flush_digests() { RecordChunks::flush_digests(ledger_); }
+
+  /// Tells the journals that name no record up to which one of each recorder all is told, if `least` bytes or
+  /// more have moved since.
+  OPDUMP_APART void tell_certain(std::size_t least) {
+    if (!build::kJournal || moved_ < least || ledger_.digests.count() != 0) return;
+    moved_ = 0;
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      const Stream& stream = ledger_.stream_of(slot);
+      if (stream.target == Targets::kNone) continue;
+      const std::uint32_t unfinished = stream.state == State::idle ? 0 : 1;
+      ledger_.journal.certain(ledger_.targets[stream.target], slot, stream.expected - unfinished);
+    }
+    ledger_.journal.flush();
+  }
+
+  /// A drain tells it after so many bytes at the earliest: the lines of all recorders then add 1 % at most.
+  static constexpr std::size_t kBytesToCertain = OPDUMP_MAX_RECORDERS * std::size_t{4096};
 
   /// Writes to `sink` from now on. While nothing is drained and every target is closed.
   void write_to(Sink& sink) { ledger_.write_to(sink); }
@@ -115,6 +133,7 @@ class Drainer {
       ledger_.journal.flush();
       ring.release();
     }
+    moved_ = moved_ + static_cast<std::uint32_t>(moved);
     return moved;
   }
 
@@ -345,6 +364,7 @@ class Drainer {
   [[no_unique_address]] DrainLedger ledger_;  // what follows takes the room at its end
   std::atomic<bool> busy_{false};
   bool crowded_ = false;
+  [[no_unique_address]] Maybe<build::kJournal, std::uint32_t> moved_{};  ///< since `tell_certain` told
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -105,7 +105,10 @@ class RecorderSet {
 ///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
 ///                                     when it has no suffix
 ///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
-///     to,R,S                          recorder R's lines end before sequence number S
+///     to,R,S                          recorder R's lines end before sequence number S: up to there all is
+///                                     told. A journal of gaps has it also where they go on, so that a loss
+///                                     of power leaves less in doubt; a line `from` of the same R and S
+///                                     follows at once
 ///     op,SEEN,FIRST,LAST,COUNTS,ID,MODEL/TYPE.NAME
 ///                                     all that was counted of an operator that lost or reduced records, in
 ///                                     the SEEN steps of model MODEL, ID: losses from step FIRST to LAST, and
@@ -269,6 +272,15 @@ class BasicJournal {
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
+  }
+
+  /// Tells that of the recorder all before `sequence` is told, where no line names each record.
+  void certain(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    if constexpr (kHere) {
+      if (batch_.detail != JournalDetail::gaps) return;
+      to(target, recorder, sequence);
+      from(target, recorder, sequence);
+    }
   }
 
   /// `op` is an operator of `plan`, whose operators are counted.

@@ -41,7 +41,7 @@ inline constexpr auto kCauseWords = [] {
 /// The journal of a lean build, in BasicJournal's format. Its lines name no record, so it is a journal of
 /// gaps for every detail but `none`. Its lines are `from`, `gap` (also for a single record), `to` and
 /// `closed`. Each follows a copy of the format's head, so that the remaining lines can be read when a log has
-/// overwritten its oldest blocks. Only the counts of `closed` include reduced records, and records lost after
+/// overwritten its oldest blocks, but for those of `certain`. Only the counts of `closed` include reduced records, and records lost after
 /// a recorder's last record or before its first one under a config. Each line goes to the sink at once. If
 /// the sink refuses a line, only the line is lost, not the records.
 class LeanJournal {
@@ -71,6 +71,15 @@ class LeanJournal {
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     send(target, line_of(kTo, recorder, sequence));
+  }
+
+  /// As BasicJournal's, in one piece without a head, which takes less of a log. None once the sink has refused
+  /// a line, which may have told of a loss.
+  OPDUMP_APART void certain(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    if (detail_ == JournalDetail::none || failure() != Status::ok) return;
+    char* const end = put_line(memory_ + kNameBytes, kTo, recorder, sequence);
+    *end = '\n';
+    send(target, put_line(end + 1, kFrom, recorder, sequence));
   }
 
   OPDUMP_INLINE_IF_LEAN void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
@@ -150,9 +159,12 @@ class LeanJournal {
       fail(Status::no_memory);
       return nullptr;
     }
-    char* at = put_text(memory_ + kNameBytes, kHead);
-    while (*word != 0) *at++ = *word++;
-    return put_number(put_number(at, static_cast<std::uint32_t>(number)), next);
+    return put_line(put_text(memory_ + kNameBytes, kHead), word, number, next);
+  }
+
+  OPDUMP_APART static char* put_line(char* to, const char* word, std::size_t number, std::uint32_t next) {
+    while (*word != 0) *to++ = *word++;
+    return put_number(put_number(to, static_cast<std::uint32_t>(number)), next);
   }
 
   /// The line of a gap, likewise.
