@@ -28,7 +28,6 @@ usage: opdump COMMAND [ARGUMENTS]
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   key       makes the pair of keys that dumps are sealed and opened with
-  new-port  writes the skeleton of a port, with three places to fill in
   open      opens a sealed dump
   overflow  lists the operators that overflowed, and names the first one that went wrong
   receive   takes a dump from a device, over a serial line or TCP
@@ -60,13 +59,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"show", run_show},         {"convert", run_convert},   {"compare", run_compare},
-    {"check", run_check},       {"compile", run_compile},   {"describe", run_describe},
-    {"diff", run_diff},         {"diverge", run_diverge},   {"doctor", run_doctor},
-    {"edges", run_edges},       {"explain", run_explain},   {"extract", run_extract},
-    {"key", run_key},           {"new-port", run_new_port}, {"open", run_open},
-    {"overflow", run_overflow}, {"receive", run_receive},   {"replay", run_replay},
-    {"report", run_report},     {"verify", run_verify},
+    {"show", run_show},       {"convert", run_convert}, {"compare", run_compare},
+    {"check", run_check},     {"compile", run_compile}, {"describe", run_describe},
+    {"diff", run_diff},       {"diverge", run_diverge}, {"doctor", run_doctor},
+    {"edges", run_edges},     {"explain", run_explain}, {"extract", run_extract},
+    {"key", run_key},         {"open", run_open},       {"overflow", run_overflow},
+    {"receive", run_receive}, {"replay", run_replay},   {"report", run_report},
+    {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -20,7 +20,6 @@ int run_edges(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
 int run_key(Words words);
-int run_new_port(Words words);
 int run_open(Words words);
 int run_overflow(Words words);
 int run_receive(Words words);

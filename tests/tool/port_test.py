@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Does what the guide to a new port says (platform/README.md), for C++ and for C: `opdump new-port` writes a skeleton,
-which compiles and makes a whole dump as it is; then the three marked places are filled in with a port of this test,
-and the dump shows that each of them is used. With arm-none-eabi-g++ and QEMU the skeleton in C++ does so on a Cortex-M3, and
-that in C compiles.
+"""Does what the guide to a new port says (platform/README.md): a copy of examples/port compiles and makes a whole dump as it is;
+then the three marked places are filled in with a port of this test, and the dump shows that each of them is used. With
+arm-none-eabi-g++ and QEMU the copy does so on a Cortex-M3.
 
-usage: tool_new_port_test.py OPDUMP SOURCE_ROOT PKG_CONFIG_PATH CXX [unittest arguments]
+usage: port_test.py OPDUMP SOURCE_ROOT CXX [unittest arguments]
 """
 import json
 import os
@@ -12,19 +11,18 @@ import re
 import shutil
 import subprocess
 import sys
-import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from tool_case import Case  # noqa: E402
 
-ROOT, PKG_CONFIG_PATH, CXX = '', '', ''
+ROOT, CXX = '', ''
 STRICT = '-O0 -Wall -Wextra -Wshadow -Werror'
 PLACE = re.compile(r'^ *(?://|/\*) FILL IN (\d):.*?(?://|/\*) End of \1\.(?: \*/)?$', re.S | re.M)
 
 # The memory holds every float with the other sign, the flash is NOR of another size in another file, and time begins
 # in November 2023.
-FILLED_CPP = ['''
+FILLED = ['''
     for (std::size_t i = 0; i < bytes; ++i)
       to[i] = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from))[i] ^
               std::byte{static_cast<unsigned char>(i % 4 == 3 ? 0x80 : 0)};
@@ -57,43 +55,16 @@ inline opdump::Status flash_sync(void*) {
   std::uint64_t ticks() const {
     return ticks_;
 ''']
-FILLED_C = ['''
-  for (size_t i = 0; i < bytes; ++i)
-    ((uint8_t*)to)[i] = ((const uint8_t*)(uintptr_t)from)[i] ^ (uint8_t)(i % 4 == 3 ? 0x80 : 0);
-  return OPDUMP_OK;
-''', '''
-enum { FLASH_BLOCK_BYTES = 8192, FLASH_BLOCKS = 4, FLASH_PROGRAM_BYTES = 8, FLASH_ERASED = 0xff };
-static uint8_t nor[4][8192];
-static opdump_status flash_read(void* context, uint32_t block, uint32_t offset, void* to, size_t bytes) {
-  (void)context;
-  for (size_t i = 0; i < bytes; ++i) ((uint8_t*)to)[i] = nor[block][offset + i];
-  return OPDUMP_OK;
-}
-static opdump_status flash_program(void* context, uint32_t block, uint32_t offset, const void* from, size_t bytes) {
-  (void)context;
-  for (size_t i = 0; i < bytes; ++i) nor[block][offset + i] &= ((const uint8_t*)from)[i];
-  return offset % 8 == 0 && bytes % 8 == 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
-}
-static opdump_status flash_erase(void* context, uint32_t block) {
-  (void)context;
-  for (size_t i = 0; i < sizeof nor[block]; ++i) nor[block][i] = 0xff;
-  return OPDUMP_OK;
-}
-static opdump_status flash_sync(void* context) {
-  FILE* file = fopen("nor.img", "wb");
-  const int good = file != NULL && fwrite(nor, sizeof nor, 1, file) == 1;
-  (void)context;
-  return file != NULL && fclose(file) == 0 && good ? OPDUMP_OK : OPDUMP_ERR_IO;
-}
-''', '''
-  static uint64_t ticks;
-  return UINT64_C(1700000000000000) + 1000 * ++ticks;
-''']
 
 
-class NewPort(Case):
+class Port(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(os.path.join(ROOT, 'examples/port'), self.path('board'),
+                        ignore=shutil.ignore_patterns('firmware', '*.o', 'dump_plan.h', 'flash.img'))
+
     def make(self, *arguments):
-        environment = dict(os.environ, PKG_CONFIG_PATH=PKG_CONFIG_PATH)
+        environment = dict(os.environ)
         for name in ('MAKEFLAGS', 'OPDUMP', 'LDFLAGS', 'LDLIBS'):
             environment.pop(name, None)
         done = subprocess.run(['make', '-C', self.path('board'), 'OPDUMP_TOOL=' + tool_case.OPDUMP, *arguments],
@@ -153,13 +124,6 @@ class NewPort(Case):
         self.assertEqual([number[1:] for number in numbers], [(-6 - 2 * step, -2 * step) for step in range(5)])
         self.assertTrue(all('20231114' in number[0] for number in numbers), numbers)
 
-    def check_for_device(self, compiler, variable, flags, *arguments):
-        """Compiles the skeleton as it is for a Cortex-M4; nothing comes of it."""
-        if not shutil.which(compiler):
-            print(f'left out: {compiler}, which is not installed')
-            return
-        self.make(variable + '=' + compiler, flags + STRICT + ' -mcpu=cortex-m4 -mthumb -fsyntax-only', *arguments)
-
     def check_on_board(self):
         """The skeleton in C++ as it is, on an emulated Cortex-M3, whose C library opens files of this machine."""
         missing = [tool for tool in ('arm-none-eabi-g++', 'qemu-system-arm') if not shutil.which(tool)]
@@ -181,49 +145,15 @@ class NewPort(Case):
         for name in ('firmware.elf', 'flash.img', 'main.o', 'start.o'):
             os.remove(self.path('board', name))
 
-    def test_a_place_that_is_taken_is_refused(self):
-        self.write('board/notes.txt', 'mine')
-        _, error = self.run_tool('new-port', 'board', expect=1)
-        self.assertEqual(error, 'opdump new-port: board: there is something in it already; a port begins in a new '
-                                'directory, or in an empty one\n')
-        self.assertEqual(os.listdir(self.path('board')), ['notes.txt'])
-        _, error = self.run_tool('new-port', 'board/notes.txt', expect=1)
-        self.assertEqual(error, 'opdump new-port: board/notes.txt: is no directory\n')
-        _, error = self.run_tool('new-port', 'board/notes.txt/new', expect=1)
-        self.assertEqual(error, 'opdump new-port: board/notes.txt/new: Not a directory\n')
-
-    def test_the_command_line(self):
-        for words, reason in (([], 'a DIR is missing'), (['a', 'b'], "one DIR at a time, not also 'b'"),
-                              (['--language', 'rust', 'a'], "--language takes c or c++, not 'rust'")):
-            _, error = self.run_tool('new-port', *words, expect=2)
-            self.assertIn(reason, error)
-        self.assertEqual(os.listdir(self.directory), [])
-
-    def test_an_empty_directory_will_do(self):
-        os.mkdir(self.path('board'))
-        self.run_tool('new-port', 'board')
-        self.assertEqual(sorted(os.listdir(self.path('board'))), [
-            'Makefile', 'README.md', 'acl.json', 'clock.hpp', 'main.cpp', 'memory.hpp', 'sink.hpp'])
+    def test_port(self):
         out, _ = self.run_tool('check', '--for-device', 'board/acl.json')
         self.assertIn('valid and active', out)
-
-    def test_cpp(self):
-        out, _ = self.run_tool('new-port', 'board')
-        self.assertEqual(out, 'board: 7 files; fill in memory.hpp, sink.hpp and clock.hpp, as README.md there says\n')
         self.check_on_board()
-        self.check_port(['memory.hpp', 'sink.hpp', 'clock.hpp'], FILLED_CPP,
+        self.check_port(['memory.hpp', 'sink.hpp', 'clock.hpp'], FILLED,
                         'OPDUMP=' + ROOT, 'CXX=' + CXX, 'CXXFLAGS=' + STRICT)
-
-    @unittest.skipIf(not shutil.which('cc') or not shutil.which('pkg-config'), 'there is no cc or no pkg-config')
-    def test_c(self):
-        out, _ = self.run_tool('new-port', '--language', 'c', 'board')
-        self.assertEqual(out, 'board: 8 files; fill in memory.c, sink.c and clock.c, as README.md there says\n')
-        self.check_for_device('arm-none-eabi-gcc', 'CC', 'CFLAGS=', 'OPDUMP=' + ROOT, 'objects')
-        self.check_port(['memory.c', 'sink.c', 'clock.c'], FILLED_C,
-                        'CXX=' + CXX, 'CFLAGS=' + STRICT + ' -Wpedantic -Wconversion')
 
 
 if __name__ == '__main__':
-    ROOT, PKG_CONFIG_PATH = [os.path.abspath(path) for path in (sys.argv.pop(2), sys.argv.pop(2))]
+    ROOT = os.path.abspath(sys.argv.pop(2))
     CXX = sys.argv.pop(2)
     tool_case.main()

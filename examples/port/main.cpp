@@ -1,9 +1,4 @@
-#include "src/tool/port/skeleton.hpp"
-
-namespace opdump::tool {
-
-const SkeletonFile cpp_main = {
-    "main.cpp", R"(// A network whose operators are dumped to flash. Exit status 0 if nothing was lost.
+// A network whose operators are dumped to flash. Exit status 0 if nothing was lost.
 
 #include <cstddef>
 #include <cstdio>
@@ -87,6 +82,3 @@ int main() {
               static_cast<unsigned>(counts.written), static_cast<unsigned>(counts.lost()));
   return status == Status::ok && counts.lost() == 0 ? 0 : 1;
 }
-)"};
-
-}  // namespace opdump::tool

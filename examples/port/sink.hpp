@@ -1,8 +1,4 @@
-#include "src/tool/port/skeleton.hpp"
-
-namespace opdump::tool {
-
-const SkeletonFile cpp_sink = {"sink.hpp", R"(#pragma once
+#pragma once
 // Where the dump goes: the part of the flash that it may use.
 
 #include <cstddef>
@@ -61,6 +57,3 @@ inline constexpr opdump::flashlog::Device kFlash = {.geometry = kFlashGeometry,
                                                     .program = flash_program,
                                                     .erase = flash_erase,
                                                     .sync = flash_sync};
-)"};
-
-}  // namespace opdump::tool

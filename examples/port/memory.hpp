@@ -1,8 +1,4 @@
-#include "src/tool/port/skeleton.hpp"
-
-namespace opdump::tool {
-
-const SkeletonFile cpp_memory = {"memory.hpp", R"(#pragma once
+#pragma once
 // Where the tensors lie.
 
 #include <cstddef>
@@ -22,6 +18,3 @@ class PortMemory final : public opdump::DeviceMemory {
     // End of 1.
   }
 };
-)"};
-
-}  // namespace opdump::tool

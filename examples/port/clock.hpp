@@ -1,8 +1,4 @@
-#include "src/tool/port/skeleton.hpp"
-
-namespace opdump::tool {
-
-const SkeletonFile cpp_clock = {"clock.hpp", R"(#pragma once
+#pragma once
 // What time it is.
 
 #include <chrono>
@@ -31,6 +27,3 @@ class PortClock final : public opdump::Clock {
 
   void pause() override {}
 };
-)"};
-
-}  // namespace opdump::tool
