@@ -15,7 +15,7 @@ import time
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import crc32c as castagnoli  # noqa: E402
 import tool_case  # noqa: E402
-from tool_case import Case, FLOAT, record, tensor  # noqa: E402
+from tool_case import Case, FLOAT, STRING, record, tensor  # noqa: E402
 
 BYTES = {'crc32c': 4, 'xxh3': 8, 'md5': 16}
 KINDS = list(BYTES)
@@ -164,18 +164,148 @@ class Diff(Case):
         self.run_tool('diff', 'A', '--write', 'golden.sig')
         self.assertLess(len(self.read('golden.sig')), 3 * 1024)
 
-    def test_statistics_are_an_error_and_different_from_nothing(self):
-        place = '%s/20260131130559/0/net/1/0/Add.op%d.0.0.1589195081588018'
-        for side, op in (('A', 0), ('A', 1), ('B', 0)):
-            self.write(place % (side, op), record([], [tensor(FLOAT, [2], struct.pack('<2f', 1, 2))]))
-        self.write(place % ('B', 1) + '.csv', 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value\n'
-                                              'Output,0,8,DT_FLOAT,ND,2,2\n')
-        for order in ('AB', 'BA', 'BB'):
-            out, error = self.run_tool('diff', *order, expect=1)
-            self.assertIn('B: there are statistics of 1 tensor, and no elements to compare', error)
-            self.assertIn('2 tensors: the same, without those that could not be read', out)
+    PLACE = '%s/20260131130559/0/net/1/0/Add.op%d.0.0.1589195081588018'
+
+    def statistics(self, run, op, *cells, titles='Max Value,Min Value', shape='2,2'):
+        self.write(self.PLACE % (run, op) + '.csv', 'Input/Output,Index,Data Size,Data Type,Format,Shape,%s\n'
+                   'Output,0,16,DT_FLOAT,ND,"%s",%s\n' % (titles, shape, ','.join(cells)))
+
+    def tensor(self, run, op, shape=(2,), data=struct.pack('<2f', 1, 2), dtype=FLOAT):
+        self.write(self.PLACE % (run, op), record([], [tensor(dtype, shape, data)]))
+
+    def say(self, *arguments, expect):
+        return self.run_tool('diff', *arguments, expect=expect)[0].split('\n')[0]
+
+    def test_statistics_are_compared_as_what_they_are(self):
+        for run, cells in (('A', ('3', '-nan')), ('B', ('3.0', '-nan')), ('C', ('3', '1')), ('D', ('4', '1'))):
+            self.tensor(run, 0)
+            self.statistics(run, 1, *cells)
+        self.assertEqual(self.say('A', 'B', expect=0), '2 runs, 2 tensors: 1 the same, statistics of 1 equal')
+        told = self.diff('A', 'B', expect=0)
+        self.assertEqual((told['complete'], told['same'], told['statistics_equal']), (True, False, 1))
+        for run in 'CD':  # each column counts
+            self.assertEqual(self.say('A', run, expect=1), '2 runs, 2 tensors: statistics of 1 differs, 1 the same')
+        out, _ = self.run_tool('diff', 'C', 'D', expect=1)
+        self.assertIn('first: output 0 of op1 (Add) of net at step 0 has other statistics: run 1 against run 2', out)
+        told = self.diff('C', 'D')
+        self.assertEqual([(one['op'], one['verdict'], one['statistics']) for one in told['differences']],
+                         [('op1', 'different', True)])
+        self.statistics('D', 1, '3', '1', shape='4')
+        self.assertEqual(self.say('C', 'D', expect=1), '2 runs, 2 tensors: statistics of 1 differs, 1 the same')
+
+    def test_statistics_are_never_held_against_others_or_elements(self):
+        self.statistics('A', 0, '3', '1')
+        self.statistics('B', 0, '3', '1', titles='Max Value,Avg Value')
+        self.tensor('C', 0)
+        for runs in ('AB', 'AC', 'CA'):
+            out, error = self.run_tool('diff', *runs, expect=2)
+            self.assertEqual(out, '')
+            self.assertIn('nothing is compared', error)
+        for run in 'ABC':
+            self.tensor(run, 1)
+        self.assertEqual(self.say('A', 'B', expect=1), '2 runs, 2 tensors: 1 the same, 1 not compared')
         told = self.diff('A', 'B')
-        self.assertEqual((told['complete'], told['same'], told['differences']), (False, False, []))
+        self.assertEqual((told['same'], told['not_compared'], told['differences']), (False, 1, []))
+        # What two of three runs have is compared, and the third is in no group.
+        self.statistics('D', 0, '3', '2')
+        self.tensor('D', 1)
+        told = self.diff('A', 'B', 'D')
+        self.assertEqual([(one['op'], one['groups']) for one in told['differences']], [('op0', [0, None, 1])])
+
+    def test_what_a_privacy_keeps_is_compared_as_what_it_is(self):
+        def replay(folder, keep, seed):
+            ops = [{'name': 'op%d' % op, 'type': 'Add', 'outputs': [{'fill': 'random' if op in seed else 'ramp',
+                                                                    'dtype': 'float32', 'shape': [4]}]} for op in range(2)]
+            self.write('run.json', json.dumps({'models': [{'name': 'net', 'id': 1, 'ops': ops}]}))
+            os.mkdir(self.path(folder))
+            cut = {'op': 'op1'} if keep == 'shape' else {'op': 'op1', 'crop': [2]}
+            self.write('c.json', json.dumps({'dump': {'dump_path': folder, 'dump_list': [{}]}, 'opdump': {
+                'privacy': [dict({'keep': keep}, **more) for more in ({'op': 'op0'}, cut)]}}))
+            self.run_tool('replay', 'run.json', '--config', 'c.json')
+        for keep in ('stats', 'digest', 'shape'):
+            for folder, seed in (('A', ()), ('B', ()), ('C', (1,))):
+                replay(keep + folder, keep, seed)
+        a, b, c = 'statsA', 'statsB', 'statsC'
+        self.assertEqual(self.say(a, b, expect=0), '2 runs, 2 tensors: statistics of 2 equal')
+        self.assertEqual(self.say(a, c, expect=1), '2 runs, 2 tensors: statistics of 1 differs, statistics of 1 equal')
+        for runs in ((a, b), (b, a)):
+            out, error = self.run_tool('verify', '--observer', *runs, expect=2)
+            self.assertEqual(out, '')
+            self.assertIn('nothing is proved: of 2 tensors that both have, there are equal statistics', error)
+        out, _ = self.run_tool('verify', '--observer', a, c, expect=1)
+        self.assertTrue(out.startswith('the dump changed the result: output 0 of op1'), out)
+        a, b, c = 'digestA', 'digestB', 'digestC'
+        self.assertEqual(self.say(a, b, expect=0), '2 runs, 2 tensors: all the same')
+        self.assertEqual(self.say(a, c, expect=1), '2 runs, 2 tensors: 1 different, 1 the same')
+        out, _ = self.run_tool('verify', '--observer', a, b, expect=1)  # the digest of a crop proves nothing of the rest
+        self.assertTrue(out.startswith('not certain: 1 tensor that both have are equal, and of 1 tensor that'), out)
+        self.run_tool('verify', '--observer', a, c, expect=1)
+        for one in ('statsA', 'digestA'):
+            _, error = self.run_tool('diff', one, '--write', 's', expect=2)
+            self.assertIn('s: not written: the runs lack digests of all elements of 2 tensors', error)
+            self.assertFalse(os.path.exists(self.path('s')))
+        self.run_tool('diff', 'statsA', 'digestA', expect=2)
+        for command in (('diff',), ('verify', '--observer')):
+            out, error = self.run_tool(*command, 'shapeA', 'shapeB', expect=2)
+            self.assertEqual(out, '')
+            self.assertIn('shapeA: 2 tensors are kept as their shapes by the config: not compared', error)
+
+    def test_md5_in_statistics_is_the_elements_own(self):
+        md5 = hashlib.md5(b'elements').hexdigest()
+        for run, cells in (('A', ('3', md5)), ('B', ('3', md5)), ('C', ('3', hashlib.md5(b'others').hexdigest()))):
+            self.statistics(run, 0, *cells, titles='Max Value,MD5')
+        self.assertEqual(self.say('A', 'B', expect=0), '2 runs, 1 tensor: all the same')
+        self.run_tool('verify', '--observer', 'A', 'B')
+        self.assertEqual(self.say('A', 'C', expect=1), '2 runs, 1 tensor: 1 different')
+        self.run_tool('verify', '--observer', 'A', 'C', expect=1)
+
+    def test_bytes_that_are_not_there_are_not_the_same(self):
+        for run in 'AB':
+            self.tensor(run, 0)
+            self.tensor(run, 1, data=b'')
+            self.tensor(run, 2, data=b'1234567')
+            self.tensor(run, 3, shape=None, data=b'')
+            self.tensor(run, 4, dtype=STRING, data=b'')
+        out, error = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertEqual(out, '2 runs, 5 tensors: 1 the same, 4 not compared, without those that could not be read\n')
+        self.assertIn('A: 4 tensors lack bytes that their shapes need, and statistics: not compared', error)
+        out, _ = self.run_tool('verify', '--observer', 'A', 'B', expect=1)
+        self.assertIn('nothing is proved', out)
+        self.run_tool('diff', 'A', '--write', 's', expect=2)
+        # In digests of a device too, and where another run lacks the tensor.
+        for run, size in (('C', 0), ('D', 0), ('E', 24)):
+            told = operator(2, 'net', 'Add', 'op0').replace(number(24) + number(2), number(size) + number(2))
+            self.write(run + '/20260131130559/opdump.0.1.digests',
+                       piece('xxh3', step(0), told, number(2) + digest('xxh3', 1)))
+        self.run_tool('diff', 'C', 'D', expect=2)
+        self.run_tool('diff', 'C', 'E', expect=2)
+        self.run_tool('diff', 'C', '--write', 's', expect=2)
+        self.run_tool('diff', 'E', '--write', 's')
+        self.run_tool('diff', 's', 'E')
+        self.tensor('F', 0)
+        self.tensor('F', 1)
+        self.tensor('G', 0)
+        self.tensor('G', 1, data=b'')
+        self.tensor('G', 2, data=b'')
+        told = self.diff('F', 'G')
+        self.assertEqual([(one['op'], one['verdict']) for one in told['differences']], [('op2', 'missing')])
+        self.assertEqual(told['not_compared'], 1)
+
+    def test_tensors_of_no_elements_are_told_apart_and_prove_nothing(self):
+        for run in 'AB':
+            self.tensor(run, 0, shape=(0, 4), data=b'')
+        self.assertEqual(self.say('A', 'B', expect=0), '2 runs, 1 tensor: 1 without elements')
+        _, error = self.run_tool('verify', '--observer', 'A', 'B', expect=1)
+        self.assertIn('nothing is proved', error)
+        self.tensor('B', 0, shape=(1, 1), data=b'1234')
+        self.assertEqual(self.say('A', 'B', expect=1), '2 runs, 1 tensor: 1 different')
+
+    def test_what_a_signature_does_not_hold_is_counted(self):
+        for run in 'AB':
+            self.run_of(run, lambda at, op: (at, op, run if op == 1 else 0))
+        self.run_tool('diff', 'A', 'B', '--write', 's', expect=1)
+        self.assertEqual(self.say('s', 'A', expect=0),
+                         "2 runs, 12 tensors: 8 the same, 4 not held against a run, as '~' in a signature")
 
     def test_digests_are_those_of_the_bytes_in_a_dump(self):
         data = {op: os.urandom(4 * 6) for op in range(3)}
@@ -309,7 +439,8 @@ class Diff(Case):
         out, _ = self.run_tool('verify', '--observer', 'A', 'B', expect=1)
         self.assertTrue(out.startswith('nothing is proved: 1 tensor'), out)
         out, _ = self.run_tool('verify', '--observer', 'A', 'B', '--json', expect=1)
-        self.assertEqual(json.loads(out), {'common': 1, 'different': 0, 'complete': False, 'unchanged': False})
+        self.assertEqual(json.loads(out), {'common': 1, 'different': 0, 'unproved': 0, 'complete': False,
+                                           'unchanged': False})
         os.remove(self.path(cut))
         os.symlink('nowhere', self.path(cut))
         self.run_tool('diff', 'A', 'A', expect=1)
@@ -389,8 +520,9 @@ class Diff(Case):
         self.assertEqual(out, 'the dump changed the result: output 0 of op2 (Add) of net at step 1 is the first of 1 '
                               'tensor that differs, of 4 that both have\n')
         out, _ = self.run_tool('verify', '--observer', 'alone', 'changed', '--json', expect=1)
-        self.assertEqual(json.loads(out), {'common': 4, 'different': 1, 'complete': True, 'unchanged': False, 'first': {
-            'model': 'net', 'type': 'Add', 'op': 'op2', 'role': 'output', 'index': 0, 'step': 1}})
+        self.assertEqual(json.loads(out), {
+            'common': 4, 'different': 1, 'unproved': 0, 'complete': True, 'unchanged': False, 'first': {
+                'model': 'net', 'type': 'Add', 'op': 'op2', 'role': 'output', 'index': 0, 'step': 1}})
         _, error = self.run_tool('verify', '--observer', 'alone', 'others', expect=1)
         self.assertIn('have no tensor in common', error)
         self.run_tool('verify', '--observer', 'alone', expect=2)

@@ -36,6 +36,7 @@ void count_elements(DumpTensor& tensor, bool has_shape) {
   const std::uint64_t most =
       tensor.data_bytes > UINT64_MAX / 8 ? UINT64_MAX / bits : tensor.data_bytes * 8 / bits;
   if (!has_shape) {
+    if (most == 0) tensor.problem = "it has neither a shape nor elements";
     tensor.elements = most;
     tensor.shape = {most};
     return;

@@ -20,6 +20,7 @@
 #include "src/tool/diff/run_table.hpp"
 #include "src/tool/diff/run_verdicts.hpp"
 #include "src/tool/diff/signature.hpp"
+#include "src/tool/diff/tensor_sums.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 
 namespace opdump::tool {
@@ -31,10 +32,10 @@ constexpr char kDiffHelp[] =
 usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
        opdump diff RUN... --write SIGNATURE
 
-  RUN                a dump with digests ("opdump": {"digest": ...}), a dump with tensors, a flash image, or a
-                     signature. Of tensors the digests are computed, in the algorithm of the other runs (NumPy
-                     files have other bytes where elements are smaller than one). A directory with several dumps of
-                     digests has as many runs
+  RUN                a dump with digests ("opdump": {"digest": ...}), with tensors, with statistics or with what a
+                     privacy keeps, a flash image, or a signature. Of tensors the digests are computed, in the
+                     algorithm of the other runs (NumPy files have other bytes where elements are smaller than one).
+                     A directory with several dumps of digests has as many runs
       --against RUN  a run of the other side; may come several times
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
@@ -47,6 +48,11 @@ The first tensor is the first by step, then in the order in which the first run 
   different  where the runs of each side agree, and the sides do not
   flaky      where runs of one side do not agree
   missing    where some runs have it and others do not
+
+Statistics are compared with statistics of the same kind: dtype, shape, least and greatest number, mean, norm, counts of
+NaNs and infinities. Equal ones do not make the tensors the same, and are told apart. MD5 and SHA-1 among them are
+compared as digests. Tensors of which one run has statistics and another one elements, or a run has neither, are
+not compared, and counted; 'opdump compare' holds statistics against elements.
 
 Where journals or cards tell of other builds of the program, other configs, runtimes or versions of opdump, stderr
 says so, and nothing is refused.
@@ -61,9 +67,10 @@ nothing is flaky.
   opdump diff golden.sig flash.img || echo 'the firmware computes something else'
 
 exit status
-  0  all tensors are the same in all runs
-  1  some are not, or something of a run could not be read; stdout or stderr says which
-  2  the command line is wrong, or a run is of another model
+  0  all tensors, or their statistics, are the same in all runs
+  1  some are not or could not be compared, or something of a run could not be read; stdout or stderr says which
+  2  the command line is wrong, a run is of another model, nothing of the runs can be compared, or a signature is
+     wanted of a run that lacks digests of elements
 )";
 
 struct DiffOptions {
@@ -108,29 +115,57 @@ class DifferingTensors {
   std::size_t count_ = 0;
 };
 
+/// Words with a count before them, where there are any.
+class CountWords {
+ public:
+  CountWords& add(std::size_t count, std::string_view before, std::string_view after) {
+    if (count != 0)
+      text_ += (text_.empty() ? "" : ", ") + std::string(before) + std::to_string(count) + std::string(after);
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+bool statistics_differ(const RunTable& table, const RunDifference& difference) {
+  return difference.verdict == RunVerdict::different && are_statistics(table, difference.place);
+}
+
 /// `complete`: each run was read whole.
-void print_text(const RunTable& table, const RunDifferences& differences, bool complete) {
+void print_text(const RunTable& table, const RunDifferences& differences, const RunCounts& counts,
+                bool complete) {
   constexpr std::size_t kMostRows = 20;
   const std::string all =
-      count_text(table.runs().size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": ";
-  const char* const what = complete ? "all the same" : "the same, without those that could not be read";
-  if (differences.empty()) return print_line(all + what);
-  std::array<std::size_t, 4> counts{};
+      count_text(table.runs().size(), "run") + ", " + count_text(table.places().size(), "tensor");
+  if (table.runs().size() == 1) return print_line(all);
+  if (complete && counts.same == table.places().size()) return print_line(all + ": all the same");
+  std::array<std::size_t, 4> verdicts{};
+  std::size_t statistics = 0;
   DifferingTensors tensors(table, kMostRows);
   for (const RunDifference& difference : differences) {
-    ++counts[static_cast<std::size_t>(difference.verdict)];
+    if (statistics_differ(table, difference)) {
+      ++statistics;
+    } else {
+      ++verdicts[static_cast<std::size_t>(difference.verdict)];
+    }
     tensors.add(table.places()[difference.place], difference.verdict);
   }
-  std::string text;
-  for (const RunVerdict verdict : {RunVerdict::different, RunVerdict::flaky, RunVerdict::missing}) {
-    const std::size_t count = counts[static_cast<std::size_t>(verdict)];
-    if (count != 0)
-      text += (text.empty() ? "" : ", ") + std::to_string(count) + ' ' + std::string(word_of(verdict));
-  }
-  print_line(all + text);
+  CountWords words;
+  for (const RunVerdict verdict : {RunVerdict::different, RunVerdict::flaky, RunVerdict::missing})
+    words.add(verdicts[static_cast<std::size_t>(verdict)], "", ' ' + std::string(word_of(verdict)));
+  words.add(statistics, "statistics of ", statistics == 1 ? " differs" : " differ");
+  words.add(counts.same, "", " the same").add(counts.statistics, "statistics of ", " equal");
+  words.add(counts.empty, "", " without elements");
+  words.add(counts.not_held, "", " not held against a run, as '~' in a signature");
+  words.add(counts.not_compared, "", " not compared");
+  print_line(all + ": " + words.text() + (complete ? "" : ", without those that could not be read"));
+  if (differences.empty()) return;
   const RunDifference first = differences[0];
-  print_line("first: " + place_text(table, first.place) + " is " + std::string(word_of(first.verdict)) +
-             ": " + groups_text(first));
+  const std::string verdict = statistics_differ(table, first) ? " has other statistics"
+                                                              : " is " + std::string(word_of(first.verdict));
+  print_line("first: " + place_text(table, first.place) + verdict + ": " + groups_text(first));
   for (std::size_t run = 0; run < table.runs().size() && table.runs().size() <= kMostRows; ++run)
     print_line("  run " + std::to_string(run + 1) + "  " + table.runs()[run].name);
   std::printf("\n");
@@ -145,11 +180,14 @@ void print_text(const RunTable& table, const RunDifferences& differences, bool c
     print_line("and " + count_text(tensors.count() - kMostRows, "more tensor") + "; '--json' has all");
 }
 
-void print_json(const RunTable& table, const RunDifferences& differences, std::string_view algorithm,
-                bool complete) {
+void print_json(const RunTable& table, const RunDifferences& differences, const RunCounts& counts,
+                std::string_view algorithm, bool complete) {
+  const bool same = counts.same + counts.empty + counts.not_held == table.places().size();
   JsonWriter json;
   json.open('{').key("algorithm").text(algorithm).key("tensors").number(table.places().size());
-  json.key("complete").flag(complete).key("same").flag(complete && differences.empty());
+  json.key("complete").flag(complete).key("same").flag(complete && same);
+  json.key("statistics_equal").number(counts.statistics).key("without_elements").number(counts.empty);
+  json.key("not_held").number(counts.not_held).key("not_compared").number(counts.not_compared);
   json.line().key("runs").open('[');
   for (const Run& run : table.runs())
     json.line(2).open('{').key("name").text(run.name).key("side").number(run.side).close('}');
@@ -159,8 +197,10 @@ void print_json(const RunTable& table, const RunDifferences& differences, std::s
     json.line(2).open('{').key("verdict").text(word_of(difference.verdict));
     write_place(json, table, difference.place);
     json.key("what").text(table.tensors()[table.places()[difference.place].tensor].what);
+    json.key("statistics").flag(statistics_differ(table, difference));
     json.key("groups").open('[');
-    for (const std::uint16_t group : difference.groups) json.number(group);
+    for (const std::uint16_t group : difference.groups)
+      json.json(group == kNoGroup ? "null" : std::to_string(group));
     json.close(']').key("digests").open('[');
     for (std::size_t run = 0; run < table.runs().size(); ++run)
       json.text(digest_text(table.at(run, difference.place), algorithm));
@@ -201,7 +241,7 @@ int run_diff(Words words) {
   for (const std::string& path : options.against) look(path, 1);
   if (!good) return kExitFailed;
   RunTable table;
-  if (!reader.read(table)) return kExitFailed;
+  if (!reader.read(table)) return reader.without_elements() != 0 ? kExitUsage : kExitFailed;
   if (table.runs().size() < 2 && !options.write)
     return usage_error("diff", "one run alone: a second RUN, or '--write FILE', is missing");
   if (std::string error; !options.any_model && !have_common_model(table, error)) {
@@ -210,11 +250,21 @@ int run_diff(Words words) {
   }
   for (const std::string& unlike : unlike_runs(table)) say("opdump: " + unlike);
   const bool one_each = !has_sides && table.runs().size() == rest.size();
-  const RunDifferences differences = judge_runs(table, one_each);
+  RunCounts counts;
+  const RunDifferences differences = judge_runs(table, one_each, sum_of_nothing(reader.algorithm()), counts);
   for (const std::string& spilled : {differences.error(), table.error()}) {
     if (spilled.empty()) continue;
     say("opdump: " + spilled);
     return kExitFailed;
+  }
+  if (options.write && reader.without_elements() != 0) {
+    say("opdump: " + *options.write + ": not written: the runs lack digests of all elements of " +
+        count_text(reader.without_elements(), "tensor"));
+    return kExitUsage;
+  }
+  if (table.runs().size() > 1 && differences.empty() && counts.not_compared == table.places().size()) {
+    say("opdump: nothing is compared: of no tensor have two runs elements, digests or statistics of one kind");
+    return kExitUsage;
   }
   if (options.write && !reader.complete()) {
     say("opdump: " + *options.write + ": not written, as a run could not be read whole");
@@ -229,11 +279,11 @@ int run_diff(Words words) {
     return kExitFailed;
   }
   if (options.json) {
-    print_json(table, differences, reader.algorithm(), reader.complete());
+    print_json(table, differences, counts, reader.algorithm(), reader.complete());
   } else {
-    print_text(table, differences, reader.complete());
+    print_text(table, differences, counts, reader.complete());
   }
-  return reader.complete() && differences.empty() ? kExitOk : kExitFailed;
+  return reader.complete() && differences.empty() && counts.not_compared == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace opdump::tool

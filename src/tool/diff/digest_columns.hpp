@@ -10,16 +10,20 @@
 
 namespace opdump::tool {
 
+/// The basis of digests of all elements, in the algorithm that the runs share.
+inline constexpr std::uint16_t kOfElements = 0;
+
 /// What one run has at one place, or what several have.
 struct RunDigest {
-  enum class State : std::uint8_t {
+  enum class State : std::uint16_t {
     absent,
     there,
     flaky,    ///< a signature says that it differs from run to run
-    unknown,  ///< it is there, and its elements are not
+    unknown,  ///< it is there, and neither its elements nor what tells of them
   };
 
   State state = State::absent;
+  std::uint16_t basis = kOfElements;  ///< of what the bytes are the digest, see `RunTable::basis`
   std::array<std::byte, 16> bytes{};
 
   bool operator==(const RunDigest&) const = default;

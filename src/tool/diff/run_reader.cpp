@@ -1,12 +1,16 @@
 #include "src/tool/diff/run_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "opdump/base/digest.hpp"
+#include "opdump/types/privacy.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/compare/compare_side.hpp"
 #include "src/tool/diff/signature.hpp"
 #include "src/tool/diff/tensor_sums.hpp"
 #include "src/tool/dump/file_directories.hpp"
@@ -47,6 +51,54 @@ std::string without_marks(std::string_view name) {
   std::string text = sanitised(name);
   std::replace(text.begin(), text.end(), ',', '_');
   return text;
+}
+
+/// The bytes that digits stand for, as many as `to` takes; false where some are no digits.
+bool read_digits(std::string_view digits, MutableBytes to) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (std::size_t i = 0; i < to.size() && 2 * i + 1 < digits.size(); ++i) {
+    const std::size_t high = kDigits.find(digits[2 * i]), low = kDigits.find(digits[2 * i + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return false;
+    to[i] = static_cast<std::byte>(high * 16 + low);
+  }
+  return true;
+}
+
+/// Which numbers a summary has, and the numbers.
+class NumbersText {
+ public:
+  explicit NumbersText(const TensorSummary& summary) {
+    add(" max", summary.max).add(" min", summary.min).add(" mean", summary.mean);
+    add(" norm", summary.l2_norm).add(" nan", summary.nans);
+    add(" -inf", summary.negative_infinities).add(" inf", summary.positive_infinities);
+  }
+
+  const std::string& titles() const { return titles_; }
+  const std::string& cells() const { return cells_; }
+
+ private:
+  NumbersText& add(const char* title, std::optional<double> number) {
+    if (!number) return *this;
+    titles_ += title;
+    // Both zeros are one, and all NaNs.
+    char text[32] = "nan";
+    if (!std::isnan(*number)) std::snprintf(text, sizeof text, "%.17g", *number + 0.0);
+    cells_.append(text).append(",");
+    return *this;
+  }
+  NumbersText& add(const char* title, std::optional<std::uint64_t> count) {
+    if (count) cells_.append(std::to_string(*count)).append(",");
+    if (count) titles_ += title;
+    return *this;
+  }
+
+  std::string titles_;
+  std::string cells_;
+};
+
+/// " of 0:4" of "stats of 0:4": which of the elements the config's privacy has taken.
+std::string cut_of(std::string_view kept) {
+  return std::string(kept.substr(std::min(kept.find(' '), kept.size())));
 }
 
 }  // namespace
@@ -145,7 +197,7 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
   }
   DigestReader reader(file.bytes(), ops_);
   RunDigest digest;
-  digest.state = RunDigest::State::there;
+  std::uint64_t lacking = 0;
   PassedBytes passed(file);
   for (DigestedRecord record; reader.next(record);) {
     for (std::size_t op = tensors_.size(); op < ops_.size(); ++op) {
@@ -163,13 +215,18 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
     }
     const std::size_t bytes = reader.digest_bytes();
     Bytes digests = record.digests;
-    for (const std::uint32_t tensor : tensors_[record.op]) {
+    for (std::size_t i = 0; i < tensors_[record.op].size(); ++i) {
+      const DigestedTensor& one = ops_[record.op].tensors[i];
       std::copy_n(digests.begin(), bytes, digest.bytes.begin());
-      table.set(tensor, record.step, digest);
+      const bool lacks = lacks_elements(one.dtype, one.shape, one.bytes);
+      lacking += lacks ? 1 : 0;
+      digest.state = lacks ? RunDigest::State::unknown : RunDigest::State::there;
+      table.set(tensors_[record.op][i], record.step, digest);
       digests = digests.subspan(bytes);
     }
     passed.until(static_cast<std::size_t>(digests.data() - file.bytes().data()));
   }
+  report_lacking(path, lacking, "lack bytes that their shapes need");
   if (reader.cut_bytes() != 0)
     report_.note(path + ": its end is cut short; the last " + std::to_string(reader.cut_bytes()) +
                  " bytes are passed over");
@@ -181,17 +238,58 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
   return false;
 }
 
+void RunReader::report_lacking(const std::string& path, std::uint64_t count, const std::string& why) {
+  if (count == 0) return;
+  without_elements_ += count;
+  report_.error(path + ": " + count_text(count, "tensor") + ' ' + why + ": not compared");
+}
+
+RunDigest RunReader::told_of(const DumpTensor& tensor, RunTable& table) const {
+  const TensorSummary& summary = *tensor.summary;
+  const std::string cut = cut_of(tensor.kept);
+  RunDigest digest;
+  digest.state = RunDigest::State::unknown;
+  std::optional<std::uint16_t> basis;
+  bool known = true;
+  // Source: MindSpore's digest of elements below a byte is that of a part of them.
+  const bool of_all =
+      summary.dialect != StatisticsDialect::mindspore || info(tensor.dtype).bits >= 8 || tensor.elements == 0;
+  if (of_all && !summary.md5.empty()) {
+    known = read_digits(summary.md5, digest.bytes);
+    basis = cut.empty() && algorithm() == "md5" ? kOfElements : table.basis("MD5" + cut, false);
+  } else if (of_all && !summary.sha1.empty()) {
+    known = read_digits(summary.sha1, digest.bytes);
+    basis = table.basis("SHA1" + cut, false);
+  } else if (const NumbersText numbers(summary); !numbers.titles().empty()) {
+    const std::string text = dtype_and_shape(tensor.dtype, tensor.shape) + ' ' + numbers.cells();
+    Md5 md5;
+    md5.add(as_bytes(text));
+    std::byte sum[Md5::kBytes];
+    md5.finish(sum);
+    std::copy(std::begin(sum), std::end(sum), digest.bytes.begin());
+    basis = table.basis("statistics" + cut + numbers.titles(), true);
+  }
+  if (!basis || !known) return digest;
+  digest.basis = *basis;
+  digest.state = RunDigest::State::there;
+  return digest;
+}
+
 bool RunReader::read_tensors(const std::string& path, RunTable& table) {
   const DumpSide side = read_side(path, report_);
+  std::uint64_t shapes = 0;
+  for (const auto& [kept, count] : side.kept)
+    shapes += kept == kKeptWords[static_cast<std::size_t>(KeptAs::shape)] ? count : 0;
+  report_lacking(path, shapes, "are kept as their shapes by the config");
   if (side.tensors.empty()) {
-    report_.error(path + ": holds neither digests nor tensors");
+    if (shapes == 0) report_.error(path + ": holds neither digests nor tensors");
     return false;
   }
   TensorSums sums(algorithm());
   std::uint64_t bytes = 0;
   for (const DumpTensor& one : side.tensors) bytes += one.data_bytes;
   Progress progress(bytes);
-  std::size_t summaries = 0;
+  std::uint64_t lacking = 0;
   for (const DumpTensor& one : side.tensors) {
     progress.add(one.data_bytes);
     const DumpFile file = side.files[one.file];
@@ -209,19 +307,21 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     tensor.what = dtype_and_shape(one.dtype, one.shape);
     RunDigest digest;
     if (one.summary) {
+      digest = told_of(one, table);
+      without_elements_ += digest.state == RunDigest::State::there && digest.basis != kOfElements ? 1 : 0;
+    } else if (lacks_elements(one.dtype, one.shape, one.data_bytes) ||
+               (one.data_bytes == 0 && !one.problem.empty())) {
       digest.state = RunDigest::State::unknown;
-      ++summaries;
     } else if (!sums.of(one, file.path, digest)) {
       progress.wipe();
       report_.error(sums.error());
       return false;
     }
+    lacking += digest.state == RunDigest::State::unknown ? 1 : 0;
     table.set(table.tensor(tensor), step, digest);
   }
   progress.wipe();
-  if (summaries != 0)
-    report_.error(path + ": there are statistics of " + count_text(summaries, "tensor") +
-                  ", and no elements to compare");
+  report_lacking(path, lacking, "lack bytes that their shapes need, and statistics");
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/tool/compare/compare_side.hpp"
 #include "src/tool/diff/run_table.hpp"
 #include "src/tool/dump/digest_file.hpp"
 #include "src/tool/dump/found_files.hpp"
@@ -41,6 +42,10 @@ class RunReader {
   /// Nothing was reported as an error.
   bool complete() const { return complete_; }
 
+  /// Tensors of which a run does not have the digest of all elements, but statistics, the digest of some, or
+  /// nothing that can be compared.
+  std::uint64_t without_elements() const { return without_elements_; }
+
   /// That of the digests, and where there are none "xxh3".
   std::string_view algorithm() const { return algorithm_.empty() ? std::string_view("xxh3") : algorithm_; }
 
@@ -61,8 +66,13 @@ class RunReader {
   bool look_at_digests(const std::vector<FoundFile>& files, const std::string& name, std::size_t side);
   bool read_digests(const std::string& path, RunTable& table);
   bool read_tensors(const std::string& path, RunTable& table);
+  /// Of what stands instead of the elements.
+  RunDigest told_of(const DumpTensor& tensor, RunTable& table) const;
+  /// Reports what of `path` cannot be compared.
+  void report_lacking(const std::string& path, std::uint64_t count, const std::string& why);
 
   bool complete_ = true;
+  std::uint64_t without_elements_ = 0;
   const SearchReport report_;
   std::string algorithm_;
   std::string algorithm_of_;  ///< whose it is

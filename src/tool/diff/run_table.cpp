@@ -46,6 +46,16 @@ std::uint32_t RunTable::tensor(const SummedTensor& tensor) {
   return number;
 }
 
+std::optional<std::uint16_t> RunTable::basis(const std::string& text, bool is_statistics) {
+  const auto found =
+      std::find_if(bases_.begin() + 1, bases_.end(), [&](const Basis& one) { return one.text == text; });
+  if (found != bases_.end()) return static_cast<std::uint16_t>(found - bases_.begin());
+  constexpr std::size_t kMost = 1024;
+  if (bases_.size() == kMost) return std::nullopt;
+  bases_.push_back({text, is_statistics});
+  return static_cast<std::uint16_t>(bases_.size() - 1);
+}
+
 /// Runs mostly have the same rows in the same order. While a run follows them from the first on, its turns
 /// are theirs.
 void RunTable::set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest) {

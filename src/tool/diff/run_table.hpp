@@ -54,6 +54,10 @@ class RunTable {
   /// The number of that tensor. Of two with another dtype or shape alone the names count.
   std::uint32_t tensor(const SummedTensor& tensor);
 
+  /// The number of a basis other than `kOfElements`, such as "MD5 of 0:4"; digests of one basis alone can be
+  /// compared. Nothing where there are too many.
+  std::optional<std::uint16_t> basis(const std::string& text, bool is_statistics);
+
   /// Adds the next tensor of the run.
   void set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest);
 
@@ -66,6 +70,9 @@ class RunTable {
   /// Numbers of `places` in the order of execution.
   const SpilledList<std::size_t>& order() const { return order_; }
   RunDigest at(std::size_t run, std::size_t place) const { return digests_.at(run, place); }
+  /// Empty for `kOfElements`.
+  const std::string& basis_text(std::uint16_t basis) const { return bases_[basis].text; }
+  bool is_statistics(const RunDigest& digest) const { return bases_[digest.basis].is_statistics; }
 
   /// Why rows are missing: what is wrong with the temporary file. Else empty.
   const std::string& error() const { return error_; }
@@ -75,6 +82,11 @@ class RunTable {
   static constexpr std::size_t kMostFirst = std::size_t{1} << 16;
 
   RunPlace place_of(std::size_t row) const { return row < first_.size() ? first_[row] : places_[row]; }
+  struct Basis {
+    std::string text;
+    bool is_statistics = false;
+  };
+
   void end_run();
   void check(const std::string& error);
 
@@ -83,6 +95,7 @@ class RunTable {
   SpilledList<SummedTensor> tensors_;
   SpilledList<RunPlace> places_;
   std::vector<RunPlace> first_;  ///< the first of them
+  std::vector<Basis> bases_{1};
   DigestColumns digests_;
   std::optional<RunMerge> merge_;  ///< what of the run does not follow the rows that there are
   SpilledList<std::size_t> order_;

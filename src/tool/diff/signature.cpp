@@ -90,6 +90,8 @@ std::size_t digest_bytes_of(std::string_view algorithm) {
 std::string digest_text(RunDigest digest, std::string_view algorithm) {
   if (digest.state == RunDigest::State::absent) return "-";
   if (digest.state == RunDigest::State::flaky) return std::string(kFlaky);
+  if (digest.state == RunDigest::State::unknown) return "?";
+  if (digest.basis != kOfElements) return cards::hexadecimal(Bytes(digest.bytes));
   turn(algorithm, digest);
   return cards::hexadecimal(Bytes(digest.bytes).first(digest_bytes_of(algorithm)));
 }

@@ -22,8 +22,8 @@ inline constexpr std::string_view kSignatureStart = "opdump-signature,";
 /// Takes the next piece of a text; false: no more is wanted.
 using PutText = std::function<bool(std::string_view piece)>;
 
-/// Gives the signature of what the runs of `table` agree in to `put`. Tensors that they do not agree in are
-/// "~". False when `put` was.
+/// Gives the signature of what the runs of `table`, which has digests of elements alone, agree in to `put`.
+/// Tensors that they do not agree in are "~". False when `put` was.
 bool write_signature(const RunTable& table, std::string_view algorithm, const PutText& put);
 
 /// "crc32c", "xxh3" or "md5", from the first line; empty: it is no signature that is known here.
@@ -34,7 +34,8 @@ std::string_view signature_algorithm(std::string_view text);
 bool read_signature(std::string_view text, RunTable& table, std::string& error,
                     const std::function<void(std::size_t bytes)>& passed);
 
-/// For people: a number in hexadecimal digits, of MD5 the bytes; "~" for a flaky one, "-" for none.
+/// For people: a number in hexadecimal digits, of MD5 the bytes; "~" for a flaky one, "-" for none, "?" for
+/// one that is not known.
 std::string digest_text(RunDigest digest, std::string_view algorithm);
 
 /// Bytes of a digest of that algorithm.

@@ -10,7 +10,7 @@
 namespace opdump::tool {
 namespace {
 
-/// Of all bytes, where no shape tells how many are elements.
+/// Of all bytes, where the dtype does not tell how many are elements.
 std::uint64_t element_bytes(const DumpTensor& tensor) {
   const std::uint64_t bits = info(tensor.dtype).bits;
   const Result<std::uint64_t> elements = element_count(tensor.shape);
@@ -18,7 +18,38 @@ std::uint64_t element_bytes(const DumpTensor& tensor) {
   return std::min(tensor.data_bytes, (elements.value() * bits + 7) / 8);
 }
 
+template <class Sum>
+void finish(Sum& sum, RunDigest& digest) {
+  std::byte result[Sum::kBytes];
+  sum.finish(result);
+  std::copy(std::begin(result), std::end(result), digest.bytes.begin());
+  digest.state = RunDigest::State::there;
+}
+
 }  // namespace
+
+bool lacks_elements(DType dtype, Shape shape, std::uint64_t data_bytes) {
+  const std::uint64_t bits = info(dtype).bits;
+  const Result<std::uint64_t> elements = element_count(shape);
+  if (!elements.ok()) return true;
+  if (bits == 0) return data_bytes == 0 && elements.value() != 0;
+  return elements.value() > UINT64_MAX / 8 / bits || (elements.value() * bits + 7) / 8 > data_bytes;
+}
+
+RunDigest sum_of_nothing(std::string_view algorithm) {
+  RunDigest digest;
+  Crc32c crc32c(crc32c_kernel());
+  Md5 md5;
+  Xxh3 xxh3;
+  if (algorithm == "crc32c") {
+    finish(crc32c, digest);
+  } else if (algorithm == "md5") {
+    finish(md5, digest);
+  } else {
+    finish(xxh3, digest);
+  }
+  return digest;
+}
 
 template <class Sum>
 bool TensorSums::add(Sum sum, const DumpTensor& tensor, std::uint64_t bytes, RunDigest& digest) {
@@ -37,10 +68,7 @@ bool TensorSums::add(Sum sum, const DumpTensor& tensor, std::uint64_t bytes, Run
     error_ = file_.error();
     return false;
   }
-  std::byte result[Sum::kBytes];
-  sum.finish(result);
-  std::copy(std::begin(result), std::end(result), digest.bytes.begin());
-  digest.state = RunDigest::State::there;
+  finish(sum, digest);
   return true;
 }
 

@@ -9,6 +9,12 @@
 
 namespace opdump::tool {
 
+/// Whether a dump lacks bytes of the elements that the shape of a tensor counts.
+bool lacks_elements(DType dtype, Shape shape, std::uint64_t data_bytes);
+
+/// The digest of no bytes.
+RunDigest sum_of_nothing(std::string_view algorithm);
+
 /// Computes digests of tensors whose bytes a dump has, as a device would have.
 class TensorSums {
  public:

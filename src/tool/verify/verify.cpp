@@ -43,8 +43,8 @@ usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [-
   --json              all findings, for programs; otherwise the first 50 lines of each kind
   --observer          whether dumping changed the result: two runs of one input, such as one with digests of the
                       last outputs alone and one with the dump, are equal in all tensors that both have. A RUN is
-                      one of 'opdump diff'; exit status 0 says that it did not, 1 that it did, or where nothing is
-                      proved
+                      one of 'opdump diff'; exit status 0 says that it did not, 1 that it did, or where nothing or
+                      not all is proved. Equal statistics prove nothing; status 2 where there is nothing else
 
 DIR, also as '-d DIR', is the dump_path, one of the time directories in it, or anything above. IMAGE is what was
 read out of a flash log, or its block device; the findings then name files of a copy that is gone afterwards. The
