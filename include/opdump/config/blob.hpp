@@ -106,15 +106,53 @@ class PlanReader {
     const PlanRecord& record = plan_record(kind);
     // An object with fields takes at least one byte.
     const std::uint32_t least = record.count == 0 ? record.size : 1;
-    if (size > left_ / least) return fail(Status::malformed);
-    if (record.count == 0) return put_list(kind, at, take(size * record.size), size);
+    if (size > left_ / least || size > most_of(kind)) return fail(Status::malformed);
+    if (record.count == 0) {
+      const std::byte* const elements = take(size * record.size);
+      for (std::uint32_t i = 0; kind == PlanKind::pattern_steps && i < size; ++i)
+        check(kind, elements + i * record.size);
+      return put_list(kind, at, elements, size);
+    }
     // The arena's bytes become the objects: their types have implicit lifetime.
     std::byte* element = memory_.take(size, record.size, record.alignment);
     if (element == nullptr) return fail(Status::no_memory);
     if constexpr (kKeeps) std::memset(element, 0, size * record.size);
     put_list(kind, at, element, size);
-    for (std::uint32_t i = 0; i < size; ++i, element += kKeeps ? record.size : 0)
+    for (std::uint32_t i = 0; i < size; ++i, element += kKeeps ? record.size : 0) {
       read(plan_fields(record).data(), record.count, element);
+      check(kind, element);
+    }
+  }
+
+  static constexpr std::uint32_t most_of(PlanKind kind) {
+    return !build::kLean && kind == PlanKind::triggers ? kMostTriggers : UINT32_MAX;
+  }
+
+  /// Fails for an element of a list that chooses something that there is not, where more than its numbers'
+  /// kinds tell. OPDUMP_SMALL_CODE acts on none of these.
+  void check([[maybe_unused]] PlanKind kind, [[maybe_unused]] const std::byte* element) {
+    if constexpr (!build::kLean) {
+      if (!is_known(kind, element)) fail(Status::malformed);
+    }
+  }
+
+  static bool is_known(PlanKind kind, const std::byte* element) {
+    switch (kind) {
+      case PlanKind::columns: {
+        const StatBits bit = *reinterpret_cast<const StatBits*>(element);
+        return std::has_single_bit(bit) && bit <= kStatSha1;
+      }
+      case PlanKind::pattern_steps:
+        return reinterpret_cast<const NameStep*>(element)->kind <= NameStep::Kind::end;
+      case PlanKind::privacy: {
+        const PrivacyRule& rule = *reinterpret_cast<const PrivacyRule*>(element);
+        return rule.kept() <= KeptAs::nothing && rule.role() <= TensorRole::output;
+      }
+      case PlanKind::triggers:
+        return reinterpret_cast<const TriggerRule*>(element)->cause() <= TriggerCause::call;
+      default:
+        return true;
+    }
   }
 
   static void put_list(PlanKind kind, std::byte* at, const std::byte* elements, std::size_t count) {

@@ -203,6 +203,82 @@ TEST_CASE("plan: one with triggers is refused by builds that know none, and othe
   CHECK(to_text(loaded.config) == to_text(config));
 }
 
+namespace {
+
+/// What becomes of a plan of `config` in which the byte that is `from` at `at` is each other value in turn;
+/// its checksum is right. `known` are the values of those that are read.
+template <class IsKnown>
+void check_byte(const DumpConfig& config, std::size_t at, std::uint8_t from, const IsKnown& is_known) {
+  const std::vector<std::byte> plan = write_plan(config);
+  REQUIRE(std::to_integer<std::uint8_t>(plan[at]) == from);
+  REQUIRE(Loaded(plan).status == Status::ok);
+  for (unsigned value = 0; value < 256; ++value) {
+    CAPTURE(value);
+    std::vector<std::byte> changed = plan;
+    changed[at] = static_cast<std::byte>(value);
+    changed = with_right_checksum(changed);
+    std::size_t bytes = 0;
+    const Status expected = is_known(value) ? Status::ok : Status::malformed;
+    CHECK(Loaded(changed).status == expected);
+    CHECK(Loaded(changed).config.active == (expected == Status::ok));
+    CHECK(measure_plan(changed, bytes) == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("plan: a byte that chooses what there is not is refused") {
+  const DumpConfig plain = {.active = true, .dump_path = "/d"};
+  const std::size_t end = write_plan(plain).size();
+  const PrivacyRule rules[] = {
+      {.numbers = PrivacyRule::pack({.kept = KeptAs::stats, .role = TensorRole::input})}};
+  DumpConfig config = plain;
+  config.privacy = rules;
+  // An empty text, the list's count and two lists without elements come before the numbers.
+  const std::size_t numbers = end + 4 + 4 + 4 + 4;
+  check_byte(config, numbers + 6, 1, [](unsigned value) { return value <= 4; });
+  // The highest bit tells what the first word is.
+  check_byte(config, numbers + 7, 1, [](unsigned value) { return (value & 0x7f) <= 2; });
+
+  const TriggerRule triggers[] = {{.numbers = TriggerRule::pack({.cause = TriggerCause::failure})}};
+  config = plain;
+  config.options.triggers = triggers;
+  // Behind what version 7 has, the list's count, an empty list, an empty text and two limits.
+  check_byte(config, end + 9 + 4 + 4 + 4 + 16, 9, [](unsigned value) { return value <= 10; });
+
+  const StatBits columns[] = {kStatSha1};
+  config = plain;
+  config.statistic_columns = columns;
+  std::vector<std::byte> plan = write_plan(config);
+  std::size_t at = 0;
+  while (plan[at] == write_plan(plain)[at] || at < kPlanHeadBytes) ++at;  // the list's count
+  at += 4;
+  check_byte(config, at + 1, kStatSha1 >> 8, [](unsigned value) {
+    return value == 1 || value == 2 || value == 4 || value == 8 || value == 16;
+  });
+  check_byte(config, at, 0, [](unsigned value) { return value == 0; });
+
+  const NameStep steps[] = {{NameStep::Kind::end, 7, 8}};
+  const NamePattern patterns[] = {{.text = "x", .steps = steps}};
+  const ModelExtras extras = {.patterns = patterns};
+  const ModelRule models[] = {{.any_model = true, .extras = &extras}};
+  config = plain;
+  config.models = models;
+  plan = write_plan(config);
+  at = kPlanHeadBytes;
+  while (plan[at] != std::byte{5} || plan[at + 1] != std::byte{7} || plan[at + 2] != std::byte{8}) ++at;
+  check_byte(config, at, 5, [](unsigned value) { return value <= 5; });
+}
+
+TEST_CASE("plan: more triggers than a config may have are refused") {
+  const std::vector<TriggerRule> rules(kMostTriggers + 1, {.numbers = TriggerRule::pack({})});
+  DumpConfig config = {.active = true, .dump_path = "/d"};
+  config.options.triggers = std::span(rules).first(kMostTriggers);
+  CHECK(Loaded(write_plan(config)).status == Status::ok);
+  config.options.triggers = rules;
+  CHECK(Loaded(write_plan(config)).status == Status::malformed);
+}
+
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {
   const std::vector<ConfigCase> cases = accepted_configs(std::filesystem::path(OPDUMP_TEST_DATA) / "config");
   CHECK(cases.size() > 200);
