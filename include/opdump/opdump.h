@@ -1121,7 +1121,10 @@ opdump_status opdump_system_sealer_create(void* memory, size_t bytes, opdump_sea
 
 size_t opdump_directory_sink_size(void);
 
-/** A dump as a tree of files below the config's `dump_path`. */
+/**
+ * A dump as a tree of files below the config's `dump_path`. A relative one begins at the working directory as it
+ * was when the sink was made, or configured last by opdump_session_configure or opdump_session_boot.
+ */
 opdump_status opdump_directory_sink_create(void* memory, size_t bytes, opdump_sink** sink);
 
 /**

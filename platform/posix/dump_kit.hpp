@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -31,6 +32,7 @@
 #include "platform/posix/impl/make_directories.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/room_for.hpp"
+#include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/mindspore/extras.hpp"
 #include "platform/posix/mindspore/lite_runs.hpp"
 
@@ -173,16 +175,22 @@ class DumpKit {
   /// file that `config` was read from; without it MindSpore's layouts get only tensors and statistics. What
   /// `config` refers to must stay until `end`.
   ///
+  /// A relative `dump_path` is resolved here: nothing of the dump moves when the working directory changes,
+  /// and `config()` has the whole path.
+  ///
   /// After any error everything is as before. Errors as `BasicSession::configure`, `init` and `set_config`,
   /// `DrainThread::start`, `MindSporeExtras::begin` and `DumpStore::open`; the system's error for a directory
   /// that MindSpore makes; `no_memory`; `not_supported` also for a history in a session that has begun without one.
-  [[nodiscard]] Status apply(const DumpConfig& config, std::string_view text = {}) {
+  [[nodiscard]] Status apply(const DumpConfig& asked, std::string_view text = {}) {
+    DumpConfig config = asked;
     const bool begins = !session_.initialised();
     const bool dumps = config.active && dumps_on(config, session_.device_id());
     const bool was_raw = is_raw();
     store_error_.clear();
     watched_.rest();
-    Status status = begins ? prepare(config.options) : Status::ok;
+    if (begins) roots_.clear();
+    Status status = dumps ? keep_root(config) : Status::ok;
+    if (status == Status::ok && begins) status = prepare(config.options);
     if (!begins && config.options.history_steps != 0) status = Status::not_supported;
     if (status == Status::ok && dumps) status = move_store(config);
     if (status == Status::ok && dumps) status = make_place(config);
@@ -375,6 +383,22 @@ class DumpKit {
     session_.write_to(*sink);
   }
 
+  /// Makes the config's `dump_path` a whole path, which stays until the session begins anew.
+  Status keep_root(DumpConfig& config) {
+    std::string root;
+    const Status status = make_absolute(config.dump_path, TreeSink::kMaxPathBytes, root);
+    if (status != Status::ok) {
+      store_error_ = "dump_path: \"" + std::string(config.dump_path) + "\" below the working directory: " +
+                     (status == Status::name_too_long
+                          ? "longer than " + std::to_string(TreeSink::kMaxPathBytes) + " bytes: shorten it"
+                          : std::string(to_string(status)) + ": write the whole path");
+      return status;
+    }
+    const auto known = std::find(roots_.begin(), roots_.end(), root);
+    config.dump_path = known != roots_.end() ? *known : roots_.emplace_back(std::move(root));
+    return Status::ok;
+  }
+
   /// Stops draining, gets the place that `config` names ready, and lets the store follow its options, and
   /// the seal.
   Status move_store(const DumpConfig& config) {
@@ -498,6 +522,7 @@ class DumpKit {
   Memory& memory_;
   Store store_;
   std::string store_error_;
+  std::list<std::string> roots_;  ///< of the configs since the session began
   CrashSink crash_sink_{store_};
   bool survives_crashes_ = false;
   SealedSink<> sealed_{crash_sink_};

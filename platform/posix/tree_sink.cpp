@@ -12,6 +12,7 @@
 
 #include "opdump/base/fnv.hpp"
 #include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 
@@ -245,8 +246,18 @@ Status TreeSink::sync() {
 
 bool TreeSink::is_ours() {
   const pid_t self = getpid();
-  if (owner_ == 0) owner_ = self;
+  if (owner_ == 0) {
+    owner_ = self;
+    stay_here();
+  }
   return owner_ == self;
+}
+
+/// Whatever the working directory becomes, a relative root is where it is now.
+void TreeSink::stay_here() {
+  here_ = open_working_directory();
+  quota_.stay_in(here_.get());
+  for (Directory& directory : directories_) directory.path_bytes = 0;
 }
 
 bool TreeSink::syncs_each() const {
@@ -450,7 +461,8 @@ int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
   directory.path_bytes = 0;
   directory.keeps_mode = false;
   directory.fd.reset();
-  if (const int error = open_tree(name.root, name.directory, syncs_each(), directory.fd)) return error;
+  if (const int error = open_tree(here_.get(), name.root, name.directory, syncs_each(), directory.fd))
+    return error;
   if (const int error = find_file_system(directory.fd.get(), directory.file_system)) return error;
   name.root.copy(directory.path, name.root.size());
   name.directory.copy(directory.path + name.root.size(), name.directory.size());

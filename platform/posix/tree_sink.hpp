@@ -48,7 +48,8 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// name, so that two writers of one name still collide; if two names share a number, the second gets
 /// `already_exists`.
 ///
-/// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below it
+/// *Bounds.* `root` must exist, may be a symbolic link, and may be relative: to the working directory as it was
+/// when the sink was configured last, or else when it was first used. Below it
 /// no link is followed: a link in the place of a directory or of `mapping.csv` is an error. So is an existing
 /// directory that others own or may write to, `permission_denied`; see open_tree. Recently used directories
 /// stay open, so a directory that is moved away while it is in use takes its next objects along; a deleted
@@ -63,7 +64,7 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// *Limits.* See TreeQuota. An object that does not fit is refused with `quota_exceeded`.
 ///
 /// *Costs.* About 3.4 KiB of RAM for each of kMaxOpenObjects, 2 KiB of stack, no heap; at most
-/// 2 * kMaxOpenObjects + kMaxFileSystems descriptors, and two more during a call.
+/// 2 * kMaxOpenObjects + kMaxFileSystems + 1 descriptors, and two more during a call.
 ///
 /// Not thread-safe; two sinks, also in two processes, may share a tree. A sink belongs to the process that
 /// first configures it or writes with it: in a child after fork() it refuses everything with `not_supported`,
@@ -141,7 +142,7 @@ class TreeSink final : public Sink {
   Status commit_pair(ObjectId first, ObjectId second);
 
   void apply(const TreeOptions& options) {
-    static_cast<void>(is_ours());
+    if (is_ours()) stay_here();
     quota_.configure(options.limits, options.has_journal);
     fsync_ = options.fsync;
   }
@@ -178,6 +179,7 @@ class TreeSink final : public Sink {
   };
 
   bool is_ours();
+  void stay_here();
   bool syncs_each() const;
   Status refuse(Status status);
   Status fail(int error);
@@ -205,6 +207,7 @@ class TreeSink final : public Sink {
   TreeOptions given_;
   Fsync fsync_ = Fsync::finalize;
   pid_t owner_ = 0;  ///< the process that writes; 0: none yet
+  UniqueFd here_;    ///< that a relative root is relative to
   Object objects_[kMaxOpenObjects];
   Directory directories_[kMaxDirectories];
   FileSystem file_systems_[kMaxFileSystems];

@@ -173,8 +173,10 @@ std::string ProcessDump::directory_of(acldumpType type) const {
     case AIC_ERR_BRIEF_DUMP:
     case AIC_ERR_NORM_DUMP:
     case AIC_ERR_DETAIL_DUMP: {
+      const DumpConfig& config = kit_.config();
+      if (config.exception != ExceptionDump::none) return with_slash(config.dump_path) + kExceptionDirectory;
       posix::ProcessEnvironment environment(true);
-      const ExceptionPlan plan = plan_exceptions(kit_.config(), environment);
+      const ExceptionPlan plan = plan_exceptions(config, environment);
       return plan.dump == ExceptionDump::none ? std::string()
                                               : with_slash(plan.directory) + kExceptionDirectory;
     }

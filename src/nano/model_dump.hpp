@@ -23,6 +23,7 @@ struct NanoConfig {
   void tell(const std::string& line) const { say(context, line); }
 
   posix::ConfigMemory memory;
+  std::string root;  ///< the whole path of the config's `dump_path`
   DumpConfig config;
   LogHook say;
   void* context;

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "platform/posix/impl/working_directory.hpp"
+#include "platform/posix/tree_sink.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/config/config_text.hpp"
 
@@ -46,7 +48,14 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
     return false;
   }
   for (const ConfigNote& note : notes) tell(to_string(note, path));
-  const DumpConfig& read = config.config;
+  DumpConfig& read = config.config;
+  if (const Status status = posix::make_absolute(read.dump_path, posix::TreeSink::kMaxPathBytes, config.root);
+      status != Status::ok) {
+    tell(std::string(path) + ": dump_path below the working directory: " + std::string(to_string(status)) +
+         "; the dump is off");
+    return false;
+  }
+  read.dump_path = config.root;
   if (!seal_key(read.options).empty()) {
     tell(std::string(path) + ": opdump.seal: the device part of the runtime seals nothing; the dump is off");
     return false;

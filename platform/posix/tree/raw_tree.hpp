@@ -11,6 +11,7 @@
 #include "opdump/base/text.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/impl/write_all.hpp"
 
 namespace opdump::posix {
@@ -18,7 +19,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Writes files as a TreeSink does, with system calls only: for signal handlers. No heap, no locks; about 1
 /// KiB of its own memory per open object. It has none of TreeSink's other promises: links below `root` are
-/// followed, there are no limits, long names get `name_too_long`, and nothing is synced.
+/// followed, there are no limits, long names get `name_too_long`, and nothing is synced. A relative `root` is
+/// relative to the working directory as it was when the tree was made.
 class RawTree final : public Sink {
  public:
   static constexpr std::size_t kMaxPathBytes = 1024;
@@ -31,9 +33,9 @@ class RawTree final : public Sink {
     Object& object = objects_[slot];
     if (!make_path(name, object.path)) return Status::name_too_long;
     struct stat status {};
-    if (stat(object.path, &status) == 0) return Status::already_exists;
+    if (fstatat(here_.get(), object.path, &status, 0) == 0) return Status::already_exists;
     if (!make_aside(object.path)) return Status::name_too_long;
-    object.file = open(aside_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    object.file = openat(here_.get(), aside_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (object.file < 0) return status_of(errno);
     return ObjectId{static_cast<std::uint32_t>(slot) | ++generation_ << 8};
   }
@@ -54,13 +56,13 @@ class RawTree final : public Sink {
     if (object == nullptr) return;
     close(object->file);
     object->file = -1;
-    if (make_aside(object->path)) unlink(aside_);
+    if (make_aside(object->path)) unlinkat(here_.get(), aside_, 0);
   }
 
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     char path[kMaxPathBytes];
     if (!make_path(name, path)) return Status::name_too_long;
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int file = openat(here_.get(), path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) return status_of(errno);
     const int error = write_all(file, parts);
     close(file);
@@ -81,9 +83,9 @@ class RawTree final : public Sink {
     make_aside(object->path);
     close(object->file);
     object->file = -1;
-    if (rename(aside_, object->path) == 0) return Status::ok;
+    if (renameat(here_.get(), aside_, here_.get(), object->path) == 0) return Status::ok;
     const int error = errno;
-    unlink(aside_);
+    unlinkat(here_.get(), aside_, 0);
     return status_of(error);
   }
 
@@ -92,7 +94,7 @@ class RawTree final : public Sink {
     Status status = commit_one(first);
     if (status == Status::ok) {
       status = commit_one(second);
-      if (status != Status::ok) unlink(made->path);
+      if (status != Status::ok) unlinkat(here_.get(), made->path, 0);
     } else {
       abort(second);
     }
@@ -119,7 +121,7 @@ class RawTree final : public Sink {
     for (std::size_t i = below; i < end; ++i) {
       if (path[i] != '/') continue;
       path[i] = '\0';
-      mkdir(path, 0700);
+      mkdirat(here_.get(), path, 0700);
       path[i] = '/';
     }
     return true;
@@ -135,6 +137,7 @@ class RawTree final : public Sink {
   /// Generations below this belong to no object here: objects that TreeSink had open stay its own.
   static constexpr std::uint32_t kForeign = 0x800000;
 
+  const UniqueFd here_ = open_working_directory();  ///< that a relative root is relative to
   Object objects_[kMaxOpenObjects];
   char aside_[kMaxPathBytes + 16] = {};
   std::uint32_t generation_ = kForeign;

@@ -132,11 +132,12 @@ int check_absent(int directory, const char* name) {
   return errno == ENOENT ? 0 : errno;
 }
 
-int open_tree(std::string_view root, std::string_view directory, bool syncs_each, UniqueFd& opened) {
+int open_tree(int base, std::string_view root, std::string_view directory, bool syncs_each,
+              UniqueFd& opened) {
   char root_path[TreeSink::kMaxPathBytes + 1];
   root.copy(root_path, root.size());
   root_path[root.size()] = '\0';
-  UniqueFd at(open_at(AT_FDCWD, root_path, kOpenDirectory));
+  UniqueFd at(open_at(base, root_path, kOpenDirectory));
   if (!at) return errno;
 
   while (!directory.empty()) {

@@ -183,7 +183,7 @@ bool TreeQuota::enter(const ObjectName& name) {
   if (!base_ || whole_ != (time == 0) ||
       std::string_view(path, bytes) != std::string_view(base_path_, base_bytes_)) {
     let_go();
-    base_.reset(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    base_.reset(openat(here_, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!base_) return false;
     std::memcpy(base_path_, path, bytes + 1);
     base_bytes_ = bytes;

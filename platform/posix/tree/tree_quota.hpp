@@ -60,6 +60,12 @@ class TreeQuota {
     has_journal_ = has_journal;
   }
 
+  /// From now on a relative root is relative to the directory `here`, which the caller keeps open.
+  void stay_in(int here) {
+    here_ = here;
+    base_.reset();
+  }
+
   bool limited() const {
     return limits_.max_bytes != 0 || limits_.max_files != 0 || limits_.reserve_bytes != 0;
   }
@@ -127,7 +133,8 @@ class TreeQuota {
   QuotaCounts counts_;
   std::uint64_t files_ = 0;
   std::uint64_t bytes_ = 0;
-  bool whole_ = false;      ///< there is no directory per dump: everything below `base_` counts
+  bool whole_ = false;  ///< there is no directory per dump: everything below `base_` counts
+  int here_ = -1;
   UniqueFd base_;           ///< the directory that holds the dumps
   std::uint64_t time_ = 0;  ///< of the dump that is being written; 0: it has no such directory
   UniqueFd dump_;           ///< its directory, locked against removal

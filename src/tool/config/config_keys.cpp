@@ -17,9 +17,10 @@ constexpr std::string_view kTorchair = "\"dump_config\" of torchair";
 
 constexpr ConfigKey kKeys[] = {
     {"dump_path", "the directory to dump to, which must exist, or raw storage (not in the ACL calls)", kDump,
-     "1 to 512 bytes; relative to the directory that the process runs in, '~' and '$' are not expanded; of "
-     "the form a.b.c.d:path the path is taken, below the current directory; raw storage is /dev/mtdN, "
-     "/dev/ubiX_Y, a block device or a file in place of one, erased or with a flash log in it",
+     "1 to 512 bytes; relative to the directory that the process runs in when the config comes into force, "
+     "'~' and '$' are not expanded; of the form a.b.c.d:path the path is taken, below the current directory; "
+     "raw storage is /dev/mtdN, /dev/ubiX_Y, a block device or a file in place of one, erased or with a "
+     "flash log in it",
      "none: the key must be there, but for exception dump"},
     {"dump_mode", "which tensors of an operator to dump", kDump, "\"input\", \"output\", \"all\"",
      "\"output\""},

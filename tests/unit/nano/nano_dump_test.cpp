@@ -15,6 +15,7 @@
 #include "tests/support/nano/fake_nano_runtime.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/temporary_directory.hpp"
+#include "tests/support/working_directory.hpp"
 
 using namespace opdump;
 using namespace opdump::nano;
@@ -104,6 +105,19 @@ using Steps = std::vector<std::uint64_t>;
 using Names = std::vector<std::string>;
 
 }  // namespace
+
+TEST_CASE("nano: a relative dump path stays where it was when the dump began") {
+  Process process;
+  const TemporaryDirectory bare;
+  const WorkingDirectory first(process.directory.path());
+  write_file("acl.json", R"({"dump": {"dump_path": ".", "dump_list": [{"model_name": "net"}]}})");
+  REQUIRE(process.dump.init("acl.json") == kOk);
+  const WorkingDirectory other(bare.path());
+  Model net(process, "net");
+  CHECK(net.prepared == kOk);
+  CHECK(net.started == kOk);
+  CHECK(process.runtime.directory.starts_with(process.directory.text() + '/'));
+}
 
 TEST_CASE("nano: listed operators are marked, and the device part gets the vendor's message") {
   Process process;
