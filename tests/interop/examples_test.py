@@ -8,10 +8,13 @@ its package. What is missing is skipped.
 """
 import ast
 import csv
+import itertools
 import json
+import math
 import os
 import re
 import shutil
+import struct
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
@@ -227,13 +230,98 @@ class Examples(Case):
 
     def test_mindspore_o2(self):
         self.mindspore('o2', {'file_format': 'npy'})
-        names = list(self.array_names('65535', lambda op: op['stream_id'], lambda t: t.get('format', 'ND')))
+        names = list(self.array_names('65535', lambda op: op['stream_id'],
+                                      lambda t: 'NCHW' if 'original_shape' in t else t.get('format', 'ND')))
         self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
                                  for step in STEPS for name in names] + [r'acl_dump_1\.json'], never=NOT_REACHED % 'graph')
         self.assertEqual(self.read('dump/acl_dump_1.json').decode(),
                          '{"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":"%s/8"}}'
                          % self.path('dump'))
         self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names)))
+
+    def o2(self, outputs, saved_data, file_format):
+        """A dump of a graph with an operator for each of `outputs`: its files, by the number of the operator."""
+        ops = [{'name': 'op%d' % i, 'type': 'T', 'outputs': [output]} for i, output in enumerate(outputs)]
+        folder = 'dump_' + file_format
+        common = dict(COMMON, path=self.path(folder), iteration='0', saved_data=saved_data, file_format=file_format)
+        self.replay({'common_dump_settings': common}, {'models': [{'name': 'graph', 'id': 4, 'ops': ops}]},
+                    '--personality', 'o2', '--ring-bytes', '4096')
+        self.run_tool('verify', folder)
+        found = {int(re.search(r'\.op(\d+)\.', name)[1]): name for name in self.files(folder) if '/T.op' in name}
+        self.assertEqual(len(found), 0 if saved_data == 'statistic' else len(outputs))
+        table = [name for name in self.files(folder) if name.endswith('statistic.csv')]
+        rows = list(csv.DictReader(self.read(folder, table[0]).decode().splitlines())) if table else []
+        return {i: self.read(folder, name) for i, name in found.items()}, found, {
+            int(row['Op Name'][2:]): row for row in rows}
+
+    def test_mindspore_o2_arrays_lie_as_in_the_framework(self):
+        """By the definition of each format: where in the device's memory the element (n, c, h, w) is. The memory
+        itself is what the same graph leaves in records, which stay as the device has them."""
+        def nz(n, c, h, w):  # of (2, 3, 33, 50)
+            return ((((n * 3 + c) * 4 + w // 16) * 3 + h // 16) * 16 + h % 16) * 16 + w % 16
+
+        def z(n, c, h, w):  # of (20, 33, 3, 2)
+            return ((((c // 16 * 3 + h) * 2 + w) * 2 + n // 16) * 16 + n % 16) * 16 + c % 16
+
+        def diagonal(n, c, h, w):  # of (1, 20, 3, 2)
+            return ((((c // 16 * 3 + h) * 2 + w) * 1 + n) * 16 + c % 16) * 16 + c % 16
+        cases = [
+            ('NC1HWC0', [2, 3, 5, 7, 16], [2, 40, 5, 7], 'float32',
+             lambda n, c, h, w: (((n * 3 + c // 16) * 5 + h) * 7 + w) * 16 + c % 16),
+            ('NC1HWC0', [1, 2, 9, 9, 32], [1, 61, 9, 9], 'int8',
+             lambda n, c, h, w: (((n * 2 + c // 32) * 9 + h) * 9 + w) * 32 + c % 32),
+            ('NC1HWC0_C04', [2, 1, 5, 7, 4], [2, 3, 5, 7], 'float16',
+             lambda n, c, h, w: ((n * 5 + h) * 7 + w) * 4 + c),
+            ('NDC1HWC0', [2, 1, 2, 5, 7, 16], [2, 20, 5, 7], 'float16',
+             lambda n, c, h, w: (((n * 2 + c // 16) * 5 + h) * 7 + w) * 16 + c % 16),
+            ('FRACTAL_Z', [12, 2, 16, 16], [20, 17, 3, 2], 'float16', z),
+            ('FRACTAL_Z_3D', [12, 2, 16, 16], [20, 17, 3, 2], 'float32', z),
+            ('FRACTAL_NZ', [2, 3, 4, 3, 16, 16], [2, 3, 33, 50], 'float16', nz),
+            ('C1HWNCoC0', [2, 3, 2, 1, 16, 16], [1, 20, 3, 2], 'float32', diagonal)]
+        # These stay as they lie, and say so: other dims in the framework, none told, some that do not fit, two deep.
+        kept = [('FRACTAL_NZ', [4, 3, 16, 16], [33, 50], 'float16'), ('NC1HWC0', [2, 3, 5, 7, 16], None, 'float32'),
+                ('NDC1HWC0', [1, 2, 2, 3, 3, 16], [1, 20, 2, 3, 3], 'float16'),
+                ('NC1HWC0', [2, 3, 5, 7, 16], [2, 49, 5, 7], 'float16'),
+                ('NDC1HWC0', [1, 2, 2, 3, 3, 16], [1, 20, 3, 3], 'float16'),
+                ('C1HWNCoC0', [2, 3, 2, 1, 16, 8], [1, 20, 3, 2], 'float32')]
+
+        def output(fmt, shape, original, dtype):
+            made = {'fill': 'random', 'dtype': dtype, 'shape': shape, 'format': fmt}
+            return made if original is None else dict(made, original_shape=original)
+        outputs = [output(*case[:4]) for case in cases] + [output(*case) for case in kept]
+        records, named, _ = self.o2(outputs, 'tensor', 'bin')
+        self.assertFalse([name for name in named.values() if not re.search(r'\.\d{16}$', name)])
+        arrays, named, _ = self.o2(outputs, 'tensor', 'npy')
+        sizes = {'int8': 1, 'float16': 2, 'float32': 4}
+        for i, (fmt, shape, original, dtype, index) in enumerate(cases):
+            size = sizes[dtype]
+            memory = records[i][-math.prod(shape) * size:]
+            expected = b''.join(memory[at * size:(at + 1) * size] for at in
+                                (index(*place) for place in itertools.product(*map(range, original))))
+            self.assertRegex(named[i], r'\.output\.0\.NCHW\.%s\.npy$' % dtype)
+            self.assertIn(b"'shape': (%s,)" % ','.join(map(str, original)).encode(), arrays[i][:128])
+            self.assertEqual(elements(arrays[i]), expected, fmt)
+            if numpy is not None:
+                self.assertEqual(numpy.load(self.path('dump_npy', named[i])).tobytes(), expected)
+        for i, (fmt, shape, _, dtype) in enumerate(kept, len(cases)):
+            self.assertRegex(named[i], r'\.output\.0\.%s\.%s\.npy$' % (fmt, dtype))
+            self.assertIn(b"'shape': (%s,)" % ','.join(map(str, shape)).encode(), arrays[i][:128])
+            self.assertEqual(elements(arrays[i]), records[i][-math.prod(shape) * sizes[dtype]:])
+
+    def test_mindspore_o2_statistics_are_of_the_framework_s_elements(self):
+        ramp = {'fill': 'ramp', 'dtype': 'float32', 'shape': [1, 2, 2, 2, 16], 'format': 'NC1HWC0',
+                'original_shape': [1, 20, 2, 2]}
+        memory = struct.unpack('<128f', self.o2([ramp], 'tensor', 'bin')[0][0][-512:])
+        own = [memory[(c // 16 * 4 + hw) * 16 + c % 16] for c in range(20) for hw in range(4)]
+        for saved_data in ('full', 'statistic'):
+            _, named, rows = self.o2([ramp], saved_data, 'npy')
+            if saved_data == 'full':
+                self.assertRegex(named[0], r'\.output\.0\.NCHW\.float32\.npy$')
+            row = rows[0]
+            self.assertEqual((row['Shape'], row['Data Size'], row['Max Value'], row['Min Value'], row['L2Norm Value']), (
+                '(1,20,2,2)', '320', '%g' % max(own), '%g' % min(own), '%g' % math.sqrt(sum(x * x for x in own))))
+            self.assertEqual((row['Max Value'], row['L2Norm Value']), ('84', '334.302'))
+            shutil.rmtree(self.path('dump_npy'))
 
     def test_mindspore_o2_in_records(self):
         self.mindspore('o2')

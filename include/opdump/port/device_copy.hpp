@@ -24,16 +24,16 @@ class RestoredElements {
   ~RestoredElements() = default;
 };
 
-/// Takes tensors out of the formats of the device, for configs that want them in the framework's formats
-/// (MindSpore's `trans_flag`) and for files that hold one tensor. A session is given a Restorer by address,
-/// so that firmware which needs none carries no code for it.
+/// Takes tensors out of the formats of the device, for configs that want them in the framework's formats:
+/// MindSpore's `trans_flag`, and its NumPy files of whole graphs (O2). A session is given a Restorer by
+/// address, so that firmware which needs none carries no code for it.
 class Restorer {
  public:
-  /// Turns `tensor` into what it is in the framework: format, shape, bytes, and `restored`, which then copies
-  /// its elements. What `tensor` refers to afterwards stays until the next call for `slot`, the number of a
-  /// recorder, on whose thread this is called. False when the tensor cannot be restored: `tensor` is as it
-  /// was.
-  virtual bool restore(std::size_t slot, TensorView& tensor) = 0;
+  /// Turns `tensor` into what it is in format `to`, or if that is `reserved` in the framework's: format,
+  /// shape, bytes, and `restored`, which then copies its elements. What `tensor` refers to afterwards stays
+  /// until the next call for `slot`, the number of a recorder, on whose thread this is called. False when the
+  /// tensor cannot be restored: `tensor` is as it was.
+  virtual bool restore(std::size_t slot, TensorView& tensor, Format to) = 0;
 
  protected:
   ~Restorer() = default;

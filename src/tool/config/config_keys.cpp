@@ -93,8 +93,10 @@ constexpr ConfigKey kKeys[] = {
      "count\", \"positive zero count\", \"nan count\", \"negative inf count\", \"positive inf count\", "
      "\"zero count\", \"md5\", \"hash\", \"hash:sha1\", \"hash:md5\"",
      "[\"max\", \"min\", \"l2norm\"]"},
-    {"file_format", "the format of the files, on O2", kCommon, "\"bin\", \"npy\"",
-     "\"bin\"; \"npy\" everywhere but on O2"},
+    {"file_format",
+     "the format of the files, on O2; \"npy\" has tensors of 4 dims in the framework as NCHW, without the "
+     "device's padding, and others as the device has them, with the name of its format",
+     kCommon, "\"bin\", \"npy\"", "\"bin\"; \"npy\" everywhere but on O2"},
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable",
      "write while the operator runs; here it only lets through what goes with it, and \"when_full\" says "

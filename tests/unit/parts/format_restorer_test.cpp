@@ -63,17 +63,19 @@ std::vector<std::byte> random_tensor(const Case& one, DType dtype) {
 }
 
 /// In one piece, without a session.
-std::vector<std::byte> restored_at_once(const Case& one, DType dtype, const std::vector<std::byte>& memory) {
-  const Format to = one.original_format == Format::reserved
-                        ? framework_format(one.format, one.original.size())
-                        : one.original_format;
+std::vector<std::byte> restored_at_once(const Case& one, DType dtype, const std::vector<std::byte>& memory,
+                                        Format wanted = Format::reserved) {
+  const Format own = one.original_format == Format::reserved
+                         ? framework_format(one.format, one.original.size())
+                         : one.original_format;
+  const Format to = wanted == Format::reserved ? own : wanted;
   const std::uint32_t item = info(dtype).bits / 8;
   Relayout relayout;
   REQUIRE(relayout.plan({.from = one.format,
                          .to = to,
                          .shape = one.shape,
                          .logical = one.original,
-                         .logical_format = to,
+                         .logical_format = own,
                          .item_bytes = item}) == Status::ok);
   std::vector<std::byte> whole;
   while (whole.size() < relayout.elements() * item) {
@@ -117,6 +119,20 @@ Made dumped(DumpConfig config, const TensorView& tensor, int fail_at = -1) {
     made.elements.assign(data.begin() + static_cast<std::ptrdiff_t>(head), data.end());
   }
   return made;
+}
+
+/// Whether the only file that a session makes of the tensor ends with its bytes as they lie.
+bool record_ends_with_memory(const DumpConfig& config, const TensorView& tensor,
+                             const std::vector<std::byte>& memory) {
+  Bench<4096> bench;
+  bench.start(config, kRestoredNet);
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  REQUIRE(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.objects.size() == 1);
+  const std::vector<std::byte>& file = bench.sink.objects.begin()->second;
+  return file.size() > memory.size() && std::equal(memory.rbegin(), memory.rend(), file.rbegin());
 }
 
 }  // namespace
@@ -204,6 +220,74 @@ TEST_CASE("restorer: what cannot be restored, or is not to be, keeps the device'
   check_kept(blocks, DType::float16, as_on_device);
 }
 
+TEST_CASE("restorer: arrays of whole graphs come as NCHW where the framework has 4 dims, and records never") {
+  DumpConfig config = restoring_config();
+  config.form.layout = Layout::mindspore_graph;
+  for (const Case& one : kCases) {
+    const std::vector<std::byte> memory = random_tensor(one, DType::float16);
+    const TensorView tensor = view_of(one, DType::float16, memory);
+    config.sample_number = one.sample;
+    config.form.file_format = FileFormat::npy;
+    const bool restored = one.original.size() == 4;
+    const Made made = dumped<1024, FakeAsyncMemory>(config, tensor);
+    CHECK(made.status == Status::ok);
+    CHECK(made.name ==
+          ".output.0." + std::string(restored ? "NCHW" : to_string(one.format)) + ".float16.npy");
+    if (restored) CHECK(made.elements == restored_at_once(one, DType::float16, memory, Format::nchw));
+    config.form.file_format = FileFormat::protobuf;
+    CHECK(record_ends_with_memory(config, tensor, memory));
+  }
+}
+
+TEST_CASE("restorer: arrays of whole graphs by the definition of each format") {
+  using Place = std::size_t (*)(std::size_t n, std::size_t c, std::size_t h, std::size_t w);
+  struct Defined {
+    Case one;
+    Place place;
+  };
+  const Place of_z = [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
+    return ((((c / 16 * 3 + h) * 2 + w) * 2 + n / 16) * 16 + n % 16) * 16 + c % 16;
+  };
+  const Place of_5d = [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
+    return (((n * 2 + c / 16) * 5 + h) * 7 + w) * 16 + c % 16;
+  };
+  const Defined defined[] = {
+      {{Format::nc1hwc0, {2, 2, 5, 7, 16}, Format::reserved, {2, 20, 5, 7}}, of_5d},
+      {{Format::ndc1hwc0, {2, 1, 2, 5, 7, 16}, Format::reserved, {2, 20, 5, 7}}, of_5d},
+      {{Format::nc1hwc0_c04, {2, 1, 5, 7, 4}, Format::reserved, {2, 3, 5, 7}},
+       [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
+         return ((n * 5 + h) * 7 + w) * 4 + c;
+       }},
+      {{Format::fractal_z, {12, 2, 16, 16}, Format::reserved, {20, 17, 3, 2}}, of_z},
+      {{Format::fractal_z_3d, {12, 2, 16, 16}, Format::reserved, {20, 17, 3, 2}}, of_z},
+      {{Format::fractal_nz, {2, 3, 4, 3, 16, 16}, Format::nd, {2, 3, 33, 50}},
+       [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
+         return ((((n * 3 + c) * 4 + w / 16) * 3 + h / 16) * 16 + h % 16) * 16 + w % 16;
+       }},
+      {{Format::c1hwncoc0, {2, 3, 2, 2, 16, 16}, Format::reserved, {2, 20, 3, 2}},
+       [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
+         return ((((c / 16 * 3 + h) * 2 + w) * 2 + n) * 16 + c % 16) * 16 + c % 16;
+       }},
+  };
+  DumpConfig config = restoring_config();
+  config.form.layout = Layout::mindspore_graph;
+  for (const auto& [one, place] : defined) {
+    CAPTURE(to_string(one.format));
+    const std::vector<std::byte> memory = random_tensor(one, DType::int8);
+    const Made made = dumped<1024, FakeAsyncMemory>(config, view_of(one, DType::int8, memory));
+    CHECK(made.name == ".output.0.NCHW.int8.npy");
+    std::vector<std::byte> expected;
+    for (std::size_t n = 0; n < one.original[0]; ++n) {
+      for (std::size_t c = 0; c < one.original[1]; ++c) {
+        for (std::size_t h = 0; h < one.original[2]; ++h) {
+          for (std::size_t w = 0; w < one.original[3]; ++w) expected.push_back(memory[place(n, c, h, w)]);
+        }
+      }
+    }
+    CHECK(made.elements == expected);
+  }
+}
+
 TEST_CASE("restorer: a copy that fails in the middle loses the tensor, and counts it") {
   const Case& one = kCases[0];
   const std::vector<std::byte> memory = random_tensor(one, DType::float32);
@@ -222,7 +306,7 @@ TEST_CASE("restorer: other recorders' tensors stay as they are") {
   FormatRestorer<FakeMemory, 2, 4096> restorer(device);
   for (const std::size_t slot : {0u, 1u, 2u}) {
     TensorView tensor = view_of(one, DType::float32, memory);
-    CHECK(restorer.restore(slot, tensor) == (slot < 2));
+    CHECK(restorer.restore(slot, tensor, Format::reserved) == (slot < 2));
     CHECK(is_restored(tensor) == (slot < 2));
     CHECK(tensor.format == (slot < 2 ? Format::nchw : Format::nc1hwc0));
   }

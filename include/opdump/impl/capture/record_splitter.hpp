@@ -102,14 +102,21 @@ class RecordSplitter {
   }
 
  private:
+  /// For `Restorer::restore`; `null`: the config wants `tensor` as it lies.
+  static Format restored_format(const DumpTarget& target, const TensorView& tensor) {
+    if (target.default_format) return Format::reserved;
+    return target.nchw && tensor.original_shape.size() == 4 ? Format::nchw : Format::null;
+  }
+
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
   /// has its only tensor.
   Status take_restored(RecordSource& one, std::span<const TensorView>& role, const KeptRules& rules,
                        std::size_t number, DumpData data) {
-    Restorer* const restorer = one.target->default_format ? sender_.context().restorer : nullptr;
-    if (restorer != nullptr) {
+    Restorer* const restorer = sender_.context().restorer;
+    const Format to = restorer != nullptr ? restored_format(*one.target, role[0]) : Format::null;
+    if (to != Format::null) {
       TensorView tensor = role[0];
-      if (restorer->restore(sender_.slot(), tensor)) role = {&tensor, 1};
+      if (restorer->restore(sender_.slot(), tensor, to)) role = {&tensor, 1};
       return take_cut(one, role, rules, number, data);
     }
     return take_cut(one, role, rules, number, data);

@@ -31,6 +31,10 @@ struct TargetMeans {
       const RecordFormat* const format = target.format;
       target.split = splits_records(target.form, format != nullptr && format->one_tensor());
       target.default_format = has_rank_folder(config.form.layout) && !config.device_format;
+      // Source: MindSpore brings the arrays of whole graphs, and their statistics, to NCHW where the
+      // framework has 4 dims, and leaves others.
+      target.nchw =
+          config.form.layout == Layout::mindspore_graph && config.form.file_format == FileFormat::npy;
     }
     const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);
     if (target.form.data != DumpData::tensor && !reduces) return Status::not_supported;

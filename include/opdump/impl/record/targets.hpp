@@ -69,6 +69,8 @@ struct DumpTarget {
   [[no_unique_address]] Maybe<!build::kLean, bool, 3> split{};  ///< each tensor is a record of its own
   /// Tensors are restored to the framework's format; MindSpore's file names call it DefaultFormat.
   [[no_unique_address]] Maybe<!build::kLean, bool, 4> default_format{};
+  /// Tensors that have 4 dims in the framework are restored to NCHW.
+  [[no_unique_address]] Maybe<!build::kLean, bool, 5> nchw{};
   std::uint8_t number = 0;  ///< from 1; differs from that of the target that had the same index before
 };
 
