@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the pages of `opdump report` in Debian's Chromium: report_page_test.py OPDUMP BUILD_FOLDER [unittest
-arguments]. The browser is driven by puppeteer-core, and axe-core judges what people with other senses make of the
+"""Tests of the pages of `opdump report` in Debian's Chromium: report_page_test.py OPDUMP BUILD_FOLDER
+SMALL_ONNXRUNTIME [unittest arguments]. The browser is driven by puppeteer-core, and axe-core judges what people with other senses make of the
 page; both come from npm, pinned by package-lock.json, into the build folder. Skipped, saying so, where Chromium, node
 or npm are not there. With OPDUMP_SHOTS=FOLDER the pictures of the pages stay there."""
 import json
@@ -206,4 +206,5 @@ class InBrowser(Case):
 
 if __name__ == '__main__':
     BROWSER = Browser(sys.argv.pop(2))
+    os.environ['OPDUMP_ORT'] = os.path.abspath(sys.argv.pop(2))
     tool_case.main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of the pages of `opdump report` from outside, without a browser: tool_report_test.py OPDUMP FLASH_IMAGE_MAKER
-[unittest arguments]. Standard library only."""
+SMALL_ONNXRUNTIME [unittest arguments]. Standard library only."""
 import json
 import math
 import os
@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import unittest.mock
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'report'))
@@ -18,7 +19,7 @@ from model_files import onnx_model, onnx_node  # noqa: E402
 from report_page import ReportPage  # noqa: E402
 from tool_case import Case, FLOAT, floats, npy, record, tensor  # noqa: E402
 
-MAKER = ''
+MAKER, ORT = '', ''
 VERDICTS = ['agrees', 'culprit', 'victim', 'diverges', 'unpaired']
 MEASURES = ['cosine', 'euclid', 'max_abs', 'max_rel']
 
@@ -220,6 +221,15 @@ class Report(Case):
         write_negations(self.write, 'mine', off=1)
         write_negations(self.write, 'gold')
         self.write('net.onnx', onnx_model([onnx_node('Neg', ['t%d' % op], ['t%d' % (op + 1)], 'neg%d' % op) for op in range(2)]))
+        # Without ONNX Runtime nothing is said of it; of one that is named and not there, it is.
+        with unittest.mock.patch.dict(os.environ, {'OPDUMP_ORT': ''}):
+            page = self.page('mine', '--model', 'net.onnx')
+        self.assertEqual([text for text in page.texts['dd'] if 'recomputed' in text], [])
+        self.assertNotIn('isolated', page.data['runs'])
+        error = self.run_tool('report', 'mine', '--model', 'net.onnx', '-o', 'x', variables={'OPDUMP_ORT': 'gone.so'}, expect=2)[1]
+        self.assertIn('opdump report: gone.so, which OPDUMP_ORT names: ', error)
+        os.environ['OPDUMP_ORT'] = ORT
+        self.addCleanup(os.environ.pop, 'OPDUMP_ORT')
         told = json.loads(self.run_tool('diverge', 'mine', '--model', 'net.onnx', '--json', expect=1)[0])
         page = self.page('mine', '--model', 'net.onnx', expect=1)
         isolated = page.column('runs', 'isolated')
@@ -231,7 +241,7 @@ class Report(Case):
         self.assertEqual(page.data['runs']['replayed'],
                          {'1': told['ops'][1]['evidence'], '2': 'the model has no operator of this name'})
         self.assertEqual(page.texts['h1'], ['First diverging operator: ' + told['first_diverging']['text']])
-        self.assertIn('3 operators, recomputed by native: 1 agrees, 1 culprit, 1 not replayed', page.texts['dd'])
+        self.assertIn('3 operators, recomputed by onnxruntime 1.99.0: 1 agrees, 1 culprit, 1 not replayed', page.texts['dd'])
         self.assertEqual(page.worst()[0][0], 'Neg neg1')
         # Beside golden both errors stand, and the limits of the comparison have the first word.
         page = self.page('mine', '-g', 'gold', '--model', 'net.onnx', expect=1)
@@ -358,5 +368,5 @@ class Report(Case):
 
 
 if __name__ == '__main__':
-    MAKER = sys.argv.pop(2)
+    MAKER, ORT = sys.argv.pop(2), os.path.abspath(sys.argv.pop(2))
     tool_case.main()

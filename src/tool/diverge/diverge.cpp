@@ -10,7 +10,6 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/diverge/diverge_report.hpp"
-#include "src/tool/diverge/native_reference.hpp"
 #include "src/tool/diverge/ort_reference.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 
@@ -25,8 +24,8 @@ usage: opdump diverge MINE --model MODEL.onnx|CARD [-g GOLDEN]
   --model FILE        what the operators are: the ONNX model that ran, with its weights, or a card, as 'opdump
                       describe' writes it
   -g, --golden PATH   a dump, or arrays, of what the tensors should be like; as for 'opdump compare'
-  --reference ENGINE  native, which is the default, or ort: ONNX Runtime, whose library OPDUMP_ORT or the
-                      system's search path names; 'ort:/path/libonnxruntime.so' names it here
+  --reference ENGINE  what recomputes: ort, ONNX Runtime 1.11 or later, whose library OPDUMP_ORT or the system's
+                      search path names, which is the default; 'ort:/path/libonnxruntime.so' names it here
   --save-failing DIR  writes of each culprit a folder with an ONNX model of that one operator, its inputs, and
                       what the reference and what the device made of them: a report for who wrote the operator
   --step LIST         only these steps, as '0,3-5'
@@ -53,25 +52,24 @@ What an element may be off, with y the right one, K the number of terms of a sum
                 Sums are to be made in float32 or better; for sums in float16 say 'accumulate=0.0005'
   quantised     steps = 1 step, and no more than step_share = 0.001 of the elements at all: QLinearConv, ...
 
-Native are the common operators of ONNX's own domain, computed in float64. An attribute that is not known, a graph
-within an operator, or another opset is told, never guessed. A card has no elements of constants, so those have to be
-in the dump; operators of CANN and TensorFlow Lite are recomputed where they need neither attributes nor a layout.
+Each operator is recomputed alone, in one thread, without optimisations and in a process of its own. What ONNX Runtime
+says of one that it does not compute is the reason. A card has no elements of constants, so those have to be in the
+dump; operators of CANN and TensorFlow Lite are recomputed where they need neither attributes nor a layout.
 
   $ opdump diverge dump --model net.onnx
   first diverging operator: Conv "conv3" at net/0, culprit: output 0 is not what its inputs make: 64 of 512 elements
   beyond the limit, the worst 1.5 for 0.25 at [0,3,0,0], which may be 1e-05 off
   ...
-  $ opdump diverge dump --model net.onnx -g golden --save-failing failing --reference ort
+  $ opdump diverge dump --model net.onnx -g golden --save-failing failing
 
 exit status
   0  no operator that could be recomputed diverges
   1  one does, or is far from golden; or nothing could be recomputed or read, stderr says what
-  2  the command line is wrong
+  2  the command line is wrong, or ONNX Runtime is not there; stderr says what to install or to set
 )";
 
 /// Null: it has been said why.
 std::unique_ptr<OpReference> open_reference(const std::string& engine) {
-  if (engine == "native") return std::make_unique<NativeReference>();
   std::string reason;
   std::unique_ptr<OpReference> reference = open_ort(engine.size() > 4 ? engine.substr(4) : "", reason);
   if (reference == nullptr) say("opdump diverge: " + reason);
@@ -79,7 +77,7 @@ std::unique_ptr<OpReference> open_reference(const std::string& engine) {
 }
 
 bool is_engine(std::string_view engine) {
-  return engine == "native" || engine == "ort" || (engine.starts_with("ort:") && engine.size() > 4);
+  return engine == "ort" || (engine.starts_with("ort:") && engine.size() > 4);
 }
 
 }  // namespace
@@ -102,7 +100,7 @@ int run_diverge(Words words) {
   if (model_path.value_or("").empty())
     return usage_error("diverge", "say what the operators are with '--model MODEL.onnx' or '--model CARD'");
   if (engine && !is_engine(*engine))
-    return usage_error("diverge", "--reference takes native, ort or ort:PATH, not '" + *engine + "'");
+    return usage_error("diverge", "--reference takes ort or ort:PATH, not '" + *engine + "'");
   if (failing && failing->empty()) return usage_error("diverge", "'--save-failing' needs a directory");
   std::string error;
   StepList steps;
@@ -110,9 +108,10 @@ int run_diverge(Words words) {
   if (step_text && !steps.read(*step_text, error)) return usage_error("diverge", error);
   if (limit_text && !read_op_limits(*limit_text, limits, error)) return usage_error("diverge", error);
 
-  const std::unique_ptr<OpReference> reference = open_reference(engine.value_or("native"));
+  const std::unique_ptr<OpReference> reference = open_reference(engine.value_or("ort"));
+  if (reference == nullptr) return kExitUsage;
   ReplayModel model;
-  if (reference == nullptr || !model.load(*model_path)) return kExitFailed;
+  if (!model.load(*model_path)) return kExitFailed;
   bool good = true;
   const auto fail = [&good](const std::string& message) {
     say("opdump diverge: " + message);

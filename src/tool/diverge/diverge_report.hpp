@@ -17,7 +17,7 @@ struct DivergeReport {
   /// diverges.
   const ReplayedOp* first_diverging() const;
 
-  /// "9 operators, recomputed by native: 8 agree, 1 culprit".
+  /// "9 operators, recomputed by onnxruntime 1.30.0: 8 agree, 1 culprit".
   std::string counts_text() const;
 
   /// One sentence on an operator that diverges.

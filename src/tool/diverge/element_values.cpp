@@ -65,11 +65,6 @@ std::optional<std::size_t> elements_of(Shape dims) {
   return static_cast<std::size_t>(count);
 }
 
-bool is_whole(const ReplayTensor& tensor) {
-  const std::optional<std::size_t> count = elements_of(tensor.dims);
-  return count && tensor.bytes.size() == (*count * info(tensor.dtype).bits + 7) / 8;
-}
-
 std::optional<std::vector<double>> reals_of(const ReplayTensor& tensor) {
   const ReadElements read = element_reader(tensor.dtype);
   const std::optional<std::size_t> count = elements_of(tensor.dims);
@@ -110,30 +105,6 @@ double mean_square_root(const std::vector<double>& values) {
     count += 1;
   }
   return count == 0 ? 0 : std::sqrt(squares / count);
-}
-
-void put_reals(const std::vector<double>& values, ReplayTensor& to) {
-  to.dtype = DType::float64;
-  to.bytes.resize(values.size() * sizeof(double));
-  if (!values.empty()) std::memcpy(to.bytes.data(), values.data(), to.bytes.size());
-}
-
-void put_integers(DType dtype, const std::vector<std::int64_t>& values, ReplayTensor& to) {
-  const std::size_t item = info(dtype).bits / 8;
-  to.dtype = dtype;
-  to.bytes.resize(values.size() * item);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int64_t value = dtype == DType::boolean ? (values[i] != 0 ? 1 : 0) : values[i];
-    std::memcpy(to.bytes.data() + i * item, &value, item);  // the tool runs on little-endian machines alone
-  }
-}
-
-IntegerRange range_of(DType dtype) {
-  if (dtype == DType::boolean) return {0, 1};
-  const int bits = info(dtype).bits;
-  const bool is_signed = dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32;
-  const double span = static_cast<double>(std::uint64_t{1} << (is_signed ? bits - 1 : bits));
-  return {is_signed ? -span : 0, span - 1};
 }
 
 }  // namespace opdump::tool

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/tool/diverge/native_reference.hpp"
-
 namespace opdump::tool {
 namespace {
 
@@ -52,12 +50,62 @@ constexpr Mapped kMapped[] = {
     {"TANH", "Tanh"},
 };
 
-/// Types that other runtimes have too, with attributes of their own, other layouts or another meaning.
-bool means_more_elsewhere(std::string_view type) {
-  constexpr std::string_view kTypes[] = {
-      "GlobalAveragePool", "GlobalMaxPool", "MatMul", "Mean", "PRelu", "Sum"};
-  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
-}
+/// Types of ONNX without attributes that mean the same wherever they are.
+constexpr std::string_view kSame[] = {
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Add",
+    "And",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "Ceil",
+    "Cos",
+    "Cosh",
+    "Div",
+    "Equal",
+    "Erf",
+    "Exp",
+    "Expand",
+    "Floor",
+    "Greater",
+    "GreaterOrEqual",
+    "HardSwish",
+    "Identity",
+    "IsNaN",
+    "Less",
+    "LessOrEqual",
+    "Log",
+    "Max",
+    "Min",
+    "Mish",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Size",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Sub",
+    "Tan",
+    "Tanh",
+    "Where",
+    "Xor",
+    "DynamicQuantizeLinear",
+    "MatMulInteger",
+    "QLinearMatMul",
+};
 
 }  // namespace
 
@@ -65,8 +113,7 @@ std::string_view onnx_type_of(std::string_view type) {
   for (const Mapped& mapped : kMapped) {
     if (mapped.type == type) return mapped.onnx;
   }
-  return NativeReference::knows_without_attributes(type) && !means_more_elsewhere(type) ? type
-                                                                                        : std::string_view();
+  return std::find(std::begin(kSame), std::end(kSame), type) != std::end(kSame) ? type : std::string_view();
 }
 
 }  // namespace opdump::tool

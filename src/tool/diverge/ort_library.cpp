@@ -17,6 +17,12 @@ constexpr char kOldest[] = "1.11";
 
 constexpr char kVariable[] = "OPDUMP_ORT";
 
+/// Null: it names nothing.
+const char* named_library() {
+  const char* const value = posix::trusted_variable(kVariable);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
 void* open_library(const std::string& file) {
   return ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
@@ -50,18 +56,22 @@ std::optional<OrtLibrary> load_system(std::string& reason) {
     const std::string why = loader_text(name);
     if (reason.empty()) reason = name + ": " + why;
   }
-  reason += std::string("; name the library of ONNX Runtime by --reference ort:FILE or by ") + kVariable;
+  reason += std::string("; install ONNX Runtime ") + kOldest +
+            " or later, or name its library by --reference ort:FILE or by " + kVariable;
   return std::nullopt;
 }
 
 }  // namespace
 
+bool is_ort_named() {
+  return named_library() != nullptr;
+}
+
 std::optional<OrtLibrary> load_ort(const std::string& path, std::string& reason) {
   reason.clear();
   std::string file = path;
   std::string named_by;
-  if (const char* const value = file.empty() ? posix::trusted_variable(kVariable) : nullptr;
-      value != nullptr && *value != '\0') {
+  if (const char* const value = file.empty() ? named_library() : nullptr; value != nullptr) {
     file = value;
     named_by = std::string(", which ") + kVariable + " names";
   }

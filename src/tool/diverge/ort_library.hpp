@@ -12,6 +12,9 @@ struct OrtLibrary {
   std::string version;  ///< "1.28.2"
 };
 
+/// Whether the variable OPDUMP_ORT names a library.
+bool is_ort_named();
+
 /// Loads the library `path`; if that is empty, the one that the variable OPDUMP_ORT names, else the system's.
 /// Loading runs what a library does when it starts. Nothing: `reason` names the file, and says why it cannot
 /// be had.

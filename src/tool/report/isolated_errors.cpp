@@ -4,15 +4,13 @@
 #include <cmath>
 
 #include "src/tool/diverge/diverge_report.hpp"
-#include "src/tool/diverge/native_reference.hpp"
 
 namespace opdump::tool {
 
-std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, ReportFacts& facts,
-                                                std::optional<std::size_t>& first) {
+std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, OpReference& reference,
+                                                ReportFacts& facts, std::optional<std::size_t>& first) {
   constexpr std::size_t kMostReasons = 500;
   const DumpSide& side = facts.dumps.stored();
-  NativeReference reference;
   const OpLimits limits;
   const StepList all_steps;
   std::vector<std::string> errors;  // of folders for operators that fail, of which there are none

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/tool/diverge/op_reference.hpp"
 #include "src/tool/diverge/replay_model.hpp"
 #include "src/tool/report/report_facts.hpp"
 
@@ -14,11 +15,11 @@ struct IsolatedError {
   bool is_own_fault = false;             ///< that is more than it may be
 };
 
-/// Recomputes each run from its own inputs, as `opdump diverge` does: the errors by the numbers of the runs.
+/// Recomputes each run by `reference` from its own inputs, as `opdump diverge` does: the errors by the numbers of the runs.
 /// `first` becomes the first run that is off by itself. Fills replayed, recomputed and own_fault. Needs
 /// DumpComparison::stored. Holds what came of all runs in memory. Shows its progress on a terminal. Ends
 /// early when interrupted.
-std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, ReportFacts& facts,
-                                                std::optional<std::size_t>& first);
+std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, OpReference& reference,
+                                                ReportFacts& facts, std::optional<std::size_t>& first);
 
 }  // namespace opdump::tool

@@ -15,6 +15,8 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
+#include "src/tool/diverge/ort_library.hpp"
+#include "src/tool/diverge/ort_reference.hpp"
 #include "src/tool/diverge/replay_model.hpp"
 #include "src/tool/report/page.hpp"
 
@@ -30,10 +32,11 @@ usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS
   -g, --golden PATH       what the dump should be like, as for 'opdump compare'
   -e, --expected PATH     a dump of the precision of mine that is known to be good, or 'rounded', as for
                           'opdump compare'
-      --model FILE        the card of the model, as 'opdump describe' writes it, or its ONNX file. Each operator
-                          is then recomputed from its own inputs, as by 'opdump diverge': its isolated error. A
-                          card also tells what integers stand for and which output an input is. Without it, the
-                          cards that lie beside the journals, 'opdump.*.model.json', tell that
+      --model FILE        the card of the model, as 'opdump describe' writes it, or its ONNX file. Where ONNX
+                          Runtime is there, in the system or where OPDUMP_ORT names it, each operator is then
+                          recomputed from its own inputs, as by 'opdump diverge': its isolated error. A card also
+                          tells what integers stand for and which output an input is. Without it, the cards that
+                          lie beside the journals, 'opdump.*.model.json', tell that
       --golden-model CARD the card of GOLDEN
       --op GLOB           only operators whose name matches
       --step STEPS        only these steps, such as 3, 3-5 or 0|3-5
@@ -67,7 +70,7 @@ exit status
      where the golden dump has outputs alone); with --model, no operator that could be recomputed is off by itself
   1  it could not be written, something could not be read, an operator is off by itself, or, with a golden dump, a
      tensor does not keep the limits, has no golden tensor, or could not be compared; stderr says which
-  2  the command line is wrong, or the dumps are of different models
+  2  the command line is wrong, the dumps are of different models, or what OPDUMP_ORT names is no ONNX Runtime
 )";
 
 struct ReportOptions : CompareChoice {
@@ -213,10 +216,17 @@ int run_report(Words words) {
   if (options.step && !steps.read(*options.step, error))
     return usage_error("report", "'--step " + *options.step + "': " + error);
   ReplayModel model;
+  std::unique_ptr<OpReference> reference;
   if (options.model_file) {
     if (!model.load(*options.model_file, "report")) return kExitFailed;
     if (model.is_card()) options.model = options.model_file;
-    options.stored = true;
+    std::string reason;
+    reference = open_ort({}, reason);
+    if (reference == nullptr && is_ort_named()) {
+      say("opdump report: " + reason);
+      return kExitUsage;
+    }
+    options.stored = reference != nullptr;
   }
   DumpComparison dumps;
   if (!dumps.choose(options, error)) return usage_error("report", error);
@@ -270,7 +280,7 @@ int run_report(Words words) {
                        .image = is_image ? *options.mine : std::string(),
                        .unread_files = unread.files,
                        .notes = std::move(unread.messages)};
-  gather_facts(facts, options.model_file ? &model : nullptr, search);
+  gather_facts(facts, model, reference.get(), search);
   if (interrupted()) die_of_interrupt();
   good &= facts.own_fault.empty();
   return write_report(facts, options, *detail, *most, search) && good ? kExitOk : kExitFailed;

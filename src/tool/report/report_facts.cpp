@@ -286,7 +286,8 @@ std::vector<std::size_t> ReportFacts::worst_runs() const {
   return numbers;
 }
 
-void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchReport& search) {
+void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* reference,
+                  const SearchReport& search) {
   const DumpSide& mine = facts.dumps.mine();
   const DumpSide& golden = facts.dumps.golden();
   const std::size_t count = mine.tensors.size();
@@ -335,7 +336,7 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
     search.error("and " + std::to_string(unread - kMostTold) + " more; the page has all");
   std::vector<IsolatedError> isolated;
   std::optional<std::size_t> first_isolated;
-  if (model != nullptr) isolated = find_isolated_errors(*model, facts, first_isolated);
+  if (reference != nullptr) isolated = find_isolated_errors(model, *reference, facts, first_isolated);
   if (interrupted()) return;
   sum_up_runs(facts, isolated);
   if (!facts.first) facts.first = first_isolated;

@@ -8,6 +8,7 @@
 
 #include "src/tool/compare/dump_comparison.hpp"
 #include "src/tool/compare/verdict_report.hpp"
+#include "src/tool/diverge/op_reference.hpp"
 #include "src/tool/diverge/replay_model.hpp"
 #include "src/tool/edges/edges.hpp"
 #include "src/tool/report/config_facts.hpp"
@@ -115,8 +116,9 @@ struct ReportFacts {
   std::vector<std::size_t> worst_runs() const;  ///< at most 50, the worst first
 };
 
-/// Looks at all tensors, and with `model` recomputes all runs. Shows its progress on a terminal. Ends early
-/// when interrupted.
-void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchReport& search);
+/// Looks at all tensors, and recomputes all runs of `model` by `reference`, unless that is null. Shows its
+/// progress on a terminal. Ends early when interrupted.
+void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* reference,
+                  const SearchReport& search);
 
 }  // namespace opdump::tool
