@@ -1,5 +1,8 @@
-// Runs one model under a config by one of the ways that a program has: front_ends cpp|c|acl CONFIG. Exit
-// status: 0 when all was dumped, 3 when the config is refused, 1 after any other error, which stderr tells.
+// Runs one model under a config by one of the ways that a program has: front_ends cpp|c|acl CONFIG
+// [DIRECTORY], which becomes the working directory once the config is in force. Exit status: 0 when all was
+// dumped, 3 when the config is refused, 1 after any other error, which stderr tells.
+
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -36,6 +39,13 @@ int fail(const char* what, std::string_view why) {
   return 1;
 }
 
+/// Null: the program stays.
+const char* directory_to_go_to = nullptr;
+
+bool go() {
+  return directory_to_go_to == nullptr || chdir(directory_to_go_to) == 0;
+}
+
 template <class AnyRecorder>
 Status run(AnyRecorder& recorder, ModelPlan& plan) {
   const Tensors tensors;
@@ -65,6 +75,7 @@ int run_cpp(const char* config) {
     fail("start", dump.error());
     return kRefused;
   }
+  if (!go()) return fail("chdir", directory_to_go_to);
   if (dump.load_model(plan, kModel) != Status::ok) return fail("load_model", dump.error());
   if (const Status status = run(dump.recorder(), plan); status != Status::ok)
     return fail("run", to_string(status));
@@ -79,6 +90,7 @@ int run_acl(const char* config) {
     fail("aclInit", acl::last_error());
     return kRefused;
   }
+  if (!go()) return fail("chdir", directory_to_go_to);
   if (acl::session().load_model(plan, kModel) != Status::ok) return fail("load_model", acl::last_error());
   if (const Status status = run(recorder, plan); status != Status::ok) return fail("run", to_string(status));
   if (aclFinalize() != ACL_SUCCESS) return fail("aclFinalize", acl::last_error());
@@ -139,6 +151,7 @@ int run_c(const char* config_path) {
     failed(message, status);
     return kRefused;
   }
+  if (!go()) return fail("chdir", directory_to_go_to);
   const Room thread_room(opdump_drain_thread_size());
   opdump_drain_thread* thread = nullptr;
   status = opdump_drain_thread_start(session, thread_room.at(), thread_room.bytes(), &thread);
@@ -191,7 +204,8 @@ int run_c(const char* config_path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return fail("usage", "front_ends cpp|c|acl CONFIG");
+  if (argc != 3 && argc != 4) return fail("usage", "front_ends cpp|c|acl CONFIG [DIRECTORY]");
+  if (argc == 4) directory_to_go_to = argv[3];
   const std::string_view way = argv[1];
   if (way == "cpp") return run_cpp(argv[2]);
   if (way == "c") return run_c(argv[2]);

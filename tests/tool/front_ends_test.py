@@ -31,7 +31,7 @@ class FrontEnds(Case):
         self.write('output.bin', struct.pack('<16f', *(i * 0.25 - 2 for i in range(16))))
         self.write('run.json', json.dumps(RUN))
 
-    def dump(self, way, config, expect=0):
+    def dump(self, way, config, expect=0, go_to=()):
         """What is in the dump of one way, by path without times: texts without times, arrays, the sizes of records, and
         what these convert to."""
         for directory in ('dump', 'arrays'):
@@ -41,7 +41,7 @@ class FrontEnds(Case):
         if way == 'replay':
             self.run_tool('replay', 'run.json', '--config', 'config.json', expect=0 if expect == 0 else 1)
         else:
-            done = waiting.run([PROGRAM, way, 'config.json'], cwd=self.directory, stderr=subprocess.PIPE,
+            done = waiting.run([PROGRAM, way, 'config.json', *go_to], cwd=self.directory, stderr=subprocess.PIPE,
                                env=dict(os.environ, TZ='UTC'), check=False)
             self.assertEqual(done.returncode, expect, '%s: %s' % (way, done.stderr.decode()))
         found = {}
@@ -121,6 +121,20 @@ class FrontEnds(Case):
         dumped = self.check_same(config, ('c', 'acl'))
         self.assertEqual({name: what for name, what in everything.items() if name in dumped}, dumped)
         self.assertEqual(sum('.npy' in name and not name.startswith('arrays') for name in dumped), 6)
+
+    def test_a_relative_path_stays_where_it_was_when_the_config_came_into_force(self):
+        limited = {'keep': 'newest', 'max_files': 5, 'fsync': 'never', 'reserve_bytes': 1}
+        # A folder of that name takes nothing there, and where there is none nothing is lost.
+        os.makedirs(self.path('named', 'dump'))
+        os.mkdir(self.path('bare'))
+        for config in (self.config(), self.config(limited), self.config(dump_data='stats')):
+            for way in ('cpp', 'c', 'acl'):
+                first = self.dump(way, config)
+                self.assertTrue(first)
+                for go_to in ('named', 'bare'):
+                    with self.subTest(config=config, way=way, go_to=go_to):
+                        self.assertEqual(self.dump(way, config, go_to=(go_to,)), first)
+                        self.assertEqual(self.files('named') + self.files('bare'), [])
 
     def test_a_history_is_kept_or_refused(self):
         config = self.config({'history_steps': 2})
