@@ -6,6 +6,7 @@
 
 #include "opdump/attach.hpp"
 #include "tests/support/attach_run.hpp"
+#include "tests/support/working_directory.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -102,6 +103,24 @@ TEST_CASE("attach: the first step of a model writes its card beside the journal"
   CHECK(dump.stop() == OPDUMP_OK);
   CHECK(asked.cards().size() == 1);
   CHECK(model.describe("later") == OPDUMP_OK);
+}
+
+TEST_CASE("attach: records and card stay where the dump began when the program goes elsewhere") {
+  AttachRun asked;
+  write_file(asked.config(), R"({"dump": {"dump_path": "dump", "dump_list": [{}]}})");
+  const TemporaryDirectory bare;
+  const WorkingDirectory first(asked.dump_path().parent_path());
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  const WorkingDirectory other(bare.path());
+  {
+    attach::Model model(dump, "net", 7);
+    const std::uint32_t conv = model.add_op("a", "Conv2D");
+    run_step(model, conv);
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.records().size() == 1);
+  CHECK(asked.cards().size() == 1);
+  CHECK(names_in(bare.path()).empty());
 }
 
 TEST_CASE("attach: the card of a dynamic model has what has run, when the model ends or the dump does") {
