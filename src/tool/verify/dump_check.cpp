@@ -109,6 +109,11 @@ void DumpCheck::read_removals(const std::string& name) {
     if (next == JournalReader::Next::failed) return;
     if (next != JournalReader::Next::line) continue;
     names_files |= reader.line().starts_with("written,") || reader.line().starts_with("row,");
+    const bool is_forgotten = reader.line().starts_with("forgotten,");
+    const bool counts_files = reader.line().starts_with("files_removed,");
+    if (is_forgotten || counts_files) forgets_.insert(path_of(directory_, name));
+    if (counts_files && parse_journal_line(reader.line(), line, reason))
+      devices_[journal.device].removed += line.bytes;
     const bool is_cut = reader.line() == "overwritten";
     if ((!is_cut && !reader.line().starts_with("removed,")) ||
         !parse_journal_line(reader.line(), line, reason))
@@ -258,6 +263,8 @@ void DumpCheck::check_tables() {
       const std::string message = gone ? "gone with all its rows" : "its first rows are gone";
       context_.findings.add_overwritten({{"path", path_of(directory_, path)}, {"message", message}}, 0);
       context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, path), message});
+    } else if (rows < told.bytes && (there || gone) && removed_.count(path_hash(path)) != 0) {
+      add_file(FindingKind::removed, true, path, gone ? "with all its rows" : "with its first rows");
     } else if (!there) {
       add_file(FindingKind::missing, true, path, errno == ENOENT ? "" : strerror(errno));
     } else if (rows < told.bytes) {
@@ -298,14 +305,20 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
   MappedFile digests;
   if (!digests.open(path_of(directory_, file)))
     return add_file(FindingKind::bad_file, true, file, digests.error());
-  const std::uint64_t found = read_digests(file, digests.bytes(), cut_->may_be || !summary.closed);
+  const bool forgets = forgets_.contains(journal_);
+  const std::uint64_t found = read_digests(file, digests.bytes(), cut_->may_be || forgets || !summary.closed);
   device.found += summary.records ? 0 : found;
   ++context_.files;
   context_.bytes += digests.bytes().size();
   if (!summary.records) return;
   const std::string there = count_text(found, "record") + " in " + count_text(digests.bytes().size(), "byte");
   if (found >= digested_ && digests.bytes().size() >= digest_bytes_) return;
-  if (cut_->may_be) {
+  if (forgets && digests.bytes().size() >= digest_bytes_) {
+    const std::uint64_t nameless = digested_ - found;
+    add_file(FindingKind::removed, true, file,
+             "what named the operators of " + count_text(nameless, "record") + " in it");
+    known_.add_nameless(nameless);
+  } else if (cut_->may_be) {
     context_.findings.add_overwritten({{"path", path_of(directory_, file)}, {"message", there}},
                                       digested_ - std::min(found, digested_));
     context_.findings.add_row(FindingKind::overwritten,
@@ -328,6 +341,11 @@ bool DumpCheck::is_removed(std::string_view path) {
   return removed_.count(path_hash(std::string(path.substr(0, name)).append(number, end))) != 0;
 }
 
+/// Whether another journal than the one being read was shortened: it may have told of any removal.
+bool DumpCheck::others_forget() const {
+  return forgets_.size() > forgets_.count(journal_);
+}
+
 /// False when the file was removed to make room.
 bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                            std::uint64_t bytes, std::string_view suffix) {
@@ -338,7 +356,7 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
   if (!look_at(file, status)) {
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
     const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
-    if (gone && is_removed(below)) return false;
+    if (gone && (is_removed(below) || others_forget())) return false;
     if (gone && cut_->takes(recorder, sequence)) return true;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
     return true;
@@ -466,6 +484,17 @@ void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const Dump
 
 void DumpCheck::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
   told_.untold_reduced(number, untold);
+}
+
+void DumpCheck::on_forgotten(const JournalLine& what, bool names_files) {
+  if (context_.wanted != nullptr)
+    known_.add_nameless(std::uint64_t{what.forgotten.written} + what.forgotten.all_lost());
+  told_.forgotten(what, names_files);
+}
+
+/// Where no line names a file, they are counted with those that are there.
+void DumpCheck::on_files_removed(std::uint64_t count, bool names_files) {
+  if (names_files) told_.files_removed(count);
 }
 
 void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {

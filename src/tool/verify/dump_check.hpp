@@ -87,6 +87,8 @@ class DumpCheck final : private JournalListener {
   void on_driver(std::string_view call, std::int32_t code) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
+  void on_forgotten(const JournalLine& what, bool names_files) override;
+  void on_files_removed(std::uint64_t count, bool names_files) override;
   void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
   void on_cut(std::uint32_t recorder, std::uint32_t next) override;
   void on_cut_counts(std::uint32_t written, std::uint32_t lost) override;
@@ -96,6 +98,7 @@ class DumpCheck final : private JournalListener {
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
   bool is_removed(std::string_view path);
+  bool others_forget() const;
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
   void check_other(const JournalLine& line);
@@ -139,6 +142,7 @@ class DumpCheck final : private JournalListener {
   HashList listed_;
   std::map<std::string, TableRows> tables_;  ///< rows that lines name, by path
   HashList removed_;                         ///< paths as they are on the disk
+  std::set<std::string> forgets_;            ///< paths of journals that were shortened
   LossGroups losses_;
   JournaledDevices devices_;
   MappedNames names_;

@@ -26,6 +26,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   number_ = number;
   // Of what is removed to make room the sink tells, also behind the end of a dump.
   if (line.kind == Kind::removed || line.kind == Kind::overwritten) return;
+  if (line.kind == Kind::files_removed) return listener_.on_files_removed(line.bytes, records_);
   if (line.kind == Kind::unreceived) return listener_.on_unreceived(line.first_frame, line.last_frame);
   if (line.kind == Kind::dumps_removed)
     return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
@@ -73,9 +74,11 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::lost:
     case Kind::reduced:
     case Kind::gap:
+    case Kind::forgotten:
       return take_record(line);
     case Kind::clock:
     case Kind::removed:
+    case Kind::files_removed:
     case Kind::dumps_removed:
     case Kind::overwritten:
     case Kind::unreceived:
@@ -179,11 +182,18 @@ void JournalCheck::take_record(const JournalLine& line) {
     problem(record_text(line.recorder, stream.next - 1) + " was begun and has no end");
     stream.has_begun = false;
   }
-  const bool is_range = line.kind == Kind::gap || line.kind == Kind::digests;
+  const bool is_range = line.kind == Kind::gap || line.kind == Kind::digests || line.kind == Kind::forgotten;
   const std::uint32_t last = is_range ? line.last : line.sequence;
   if (static_cast<std::int32_t>(last - line.sequence) < 0) {
     problem(line.kind == Kind::gap ? "the gap ends before it begins" : "the records end before they begin");
-    if (line.kind == Kind::digests) return;
+    if (line.kind != Kind::gap) return;
+  }
+  if (line.kind == Kind::forgotten) {
+    const ForgottenRecords& told = line.forgotten;
+    if (std::uint64_t{told.written} + told.all_lost() != std::uint64_t{last} - line.sequence + 1 ||
+        told.reduced > told.written)
+      return problem("the counts of records " + std::to_string(line.sequence) + " to " +
+                     std::to_string(last) + " do not add up");
   }
   if (line.kind == Kind::written && line.path_text.empty()) {
     // Its path was in the line `begun`.
@@ -220,6 +230,11 @@ void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
     ++written_;
     ++reduced_;
     listener_.on_reduced(line.recorder, line.sequence, line.causes, line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::forgotten) {
+    written_ += line.forgotten.written;
+    reduced_ += line.forgotten.reduced;
+    lost_ += line.forgotten.all_lost();
+    listener_.on_forgotten(line, records_);
   } else if (line.kind == Kind::lost) {
     ++lost_;
     listener_.on_lost(line.recorder, line.sequence, line.causes, path_text.empty() ? nullptr : &line.path);

@@ -69,6 +69,12 @@ class JournalListener {
   /// Besides, of as many as `untold` at least only a reduced form was written, and no line tells of them.
   virtual void on_untold_reduced(std::uint64_t number, std::uint32_t untold) = 0;
 
+  /// Of records `first` to `last` a shortened journal tells no more than `what`; it `names_files` or not.
+  virtual void on_forgotten(const JournalLine& what, bool names_files) = 0;
+
+  /// As many files as `count`, whose names a shortened journal has forgotten, were removed to make room.
+  virtual void on_files_removed(std::uint64_t count, bool names_files) = 0;
+
   /// As many dumps as `count`, from that of `first` to that of `last`, were removed to make room.
   virtual void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) = 0;
 

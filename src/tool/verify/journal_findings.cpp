@@ -27,6 +27,45 @@ void JournalFindings::gap(std::uint32_t recorder, std::uint32_t first, std::uint
                                            " lost, with no room even to tell which: " + causes_text(causes)});
 }
 
+void JournalFindings::forgotten(const JournalLine& line, bool names_files) {
+  const ForgottenRecords& told = line.forgotten;
+  const std::string range = "recorder " + std::to_string(line.recorder) + ", numbers " +
+                            std::to_string(line.sequence) + " to " + std::to_string(line.last);
+  const auto fields = [&](std::uint64_t count, const std::string& cause) {
+    return std::vector<FindingField>{{"journal", journal_},
+                                     {"recorder", {}, line.recorder, true},
+                                     {"first", {}, line.sequence, true},
+                                     {"last", {}, line.last, true},
+                                     {"count", {}, count, true},
+                                     {"cause", cause}};
+  };
+  if (names_files && told.written != 0) {
+    findings_.add_summed(FindingKind::removed,
+                         fields(told.written, std::string(kind_of(LossCause::quota).word)), told.written);
+    const std::string reduced =
+        told.reduced != 0 ? ", of which " + std::to_string(told.reduced) + " reduced" : "";
+    findings_.add_row(FindingKind::removed, {journal_, range,
+                                             count_text(told.written, "record") + reduced +
+                                                 "; the journal was shortened and no longer tells which"});
+  }
+  if (told.all_lost() == 0) return;
+  std::string causes = causes_text(told.lost);
+  if (told.unclear != 0)
+    causes +=
+        (causes.empty() ? "" : ", ") + std::to_string(told.unclear) + ": for several causes or unfinished";
+  findings_.add_summed(FindingKind::gap, fields(told.all_lost(), causes), told.all_lost());
+  findings_.add_row(FindingKind::gap,
+                    {journal_, range,
+                     count_text(told.all_lost(), "record") +
+                         " lost; the journal was shortened and no longer tells which: " + causes});
+}
+
+void JournalFindings::files_removed(std::uint64_t count) {
+  findings_.add_summed(FindingKind::removed, {{"journal", journal_}, {"count", {}, count, true}}, count);
+  findings_.add_row(FindingKind::removed,
+                    {journal_, count_text(count, "file") + " of which the journal, shortened, has no name"});
+}
+
 void JournalFindings::op(const JournalLine& line) {
   const OpCounts& counts = line.op_counts;
   const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";

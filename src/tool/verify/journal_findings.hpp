@@ -27,6 +27,8 @@ class JournalFindings {
   void refused_by_sink(std::uint32_t lost);
   void untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts);
   void untold_reduced(std::uint64_t number, std::uint32_t untold);
+  void forgotten(const JournalLine& line, bool names_files);
+  void files_removed(std::uint64_t count);
   void dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last);
   void unreceived(std::uint64_t first, std::uint64_t last);
   void problem(std::uint64_t number, const std::string& what);

@@ -173,7 +173,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version.size() != 1 || version[0] < '1' || version[0] > '7') {
+  if (version.size() != 1 || version[0] < '1' || version[0] > '0' + static_cast<char>(kForgettingVersion)) {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -305,6 +305,18 @@ bool parse_trigger(std::string_view rest, JournalLine& line) {
   return good;
 }
 
+/// Behind the recorder and the first number.
+bool parse_forgotten(std::string_view rest, JournalLine& line) {
+  ForgottenRecords& told = line.forgotten;
+  constexpr std::ptrdiff_t kCommas = 2 + kForgottenLosses;
+  if (std::count(rest.begin(), rest.end(), ',') != kCommas) return false;
+  bool good = parse_canonical(cut_first(rest, ','), line.last) &&
+              parse_canonical(cut_first(rest, ','), told.written) &&
+              parse_canonical(cut_first(rest, ','), told.reduced);
+  for (const auto count : kLossFields) good = good && parse_canonical(cut_first(rest, ','), told.lost.*count);
+  return good && parse_canonical(rest, told.unclear);
+}
+
 bool parse_path(std::string_view text, JournalLine& line) {
   line.path_text = text;
   return text.empty() || parse_journal_path(text, line.path);
@@ -420,6 +432,8 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"row", Kind::row},
                                                           {"digests", Kind::digests},
                                                           {"removed", Kind::removed},
+                                                          {"forgotten", Kind::forgotten},
+                                                          {"files_removed", Kind::files_removed},
                                                           {"dumps_removed", Kind::dumps_removed},
                                                           {"overwritten", Kind::overwritten},
                                                           {"unreceived", Kind::unreceived}};
@@ -454,6 +468,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
     return !rest.empty();
   }
   if (line.kind == Kind::overwritten) return text == word;
+  if (line.kind == Kind::files_removed) return parse_canonical(rest, line.bytes);
   if (line.kind == Kind::unreceived)
     return parse_canonical(cut_first(rest, ','), line.first_frame) &&
            parse_canonical(rest, line.last_frame) && line.first_frame <= line.last_frame;
@@ -465,6 +480,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
+  if (line.kind == Kind::forgotten) return parse_forgotten(rest, line);
   if (line.kind == Kind::digests)
     return parse_canonical(cut_first(rest, ','), line.last) && parse_canonical(rest, line.bytes);
   if (line.kind == Kind::gap) {

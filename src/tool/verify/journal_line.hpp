@@ -69,6 +69,16 @@ struct ToldFiring {
   std::string_view where;  ///< `{model}/{type}.{name}`, a model, or the name of a call
 };
 
+/// Records of which a journal tells no more than how many there were.
+struct ForgottenRecords {
+  std::uint32_t written = 0;  ///< in a journal of records: and gone
+  std::uint32_t reduced = 0;  ///< of `written`
+  LossCounts lost{};
+  std::uint32_t unclear = 0;  ///< lost, for several causes or for one that nothing tells
+
+  std::uint32_t all_lost() const { return lost.lost() + unclear; }
+};
+
 /// One line of a journal; see opdump/impl/drain/journal.hpp. Refers to the text it was made of.
 struct JournalLine {
   enum class Kind {
@@ -94,6 +104,8 @@ struct JournalLine {
     wrote,    ///< `sequence` records, and `last` were refused
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
+    forgotten,      ///< records `sequence` to `last`: `forgotten`
+    files_removed,  ///< `bytes` of them, to make room, whose lines are gone
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
     overwritten,    ///< a log that went round took the beginning of the dump
     unreceived,     ///< frames `first_frame` to `last_frame` of a wire never arrived
@@ -127,6 +139,7 @@ struct JournalLine {
   std::uint32_t after_steps = 0;
   ToldFiring firing{};
   FiringCounts firing_counts{};
+  ForgottenRecords forgotten{};
 };
 
 /// On false `reason` says what is wrong with the line.

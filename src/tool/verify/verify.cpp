@@ -69,6 +69,9 @@ Where a flash log has gone round, newer records took the beginning of the oldest
 sequence number on it is complete, is told apart from what is missing for other reasons. Of a dump of which it took
 all, nothing is left to tell.
 
+Where "keep" is "newest", a long journal is shortened: of what was removed to make room it then tells how many
+records of which numbers, no longer their names. Of those, one that is missing for another reason counts as removed.
+
 Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
 
 Is all of the dump there, and all that the config asks for?

@@ -71,6 +71,11 @@ class WrittenHead {
   char text_[kBytes] = {};
 };
 
+/// Counts of losses in a line `forgotten`: one for each of `kLossKinds`, and one for several of them.
+inline constexpr std::size_t kForgottenLosses = kLossCauses + 1;
+/// Of a journal with lines `forgotten` or `files_removed`.
+inline constexpr std::uint32_t kForgettingVersion = 8;
+
 /// A set of the recorders that a journal may have.
 class RecorderSet {
  public:
@@ -155,6 +160,17 @@ class RecorderSet {
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
+///     forgotten,R,S,T,WRITTEN,REDUCED,LOSSES
+///                                     with `"keep": "newest"` a sink has shortened the journal: in the place
+///                                     of the lines of records S to T. WRITTEN of them were written, of which
+///                                     REDUCED in a reduced form, and in a journal of records the files of
+///                                     all these were gone by then, as they are when they were removed to
+///                                     make room; whether any is missing for another reason is no longer
+///                                     provable. The others are lost: LOSSES, in the order of `kLossKinds`,
+///                                     and behind those the ones with several causes or `unfinished`. The
+///                                     journal begins as version 8
+///     files_removed,N                 likewise, in the place of N lines `removed`, or `chunk` of a file that
+///                                     is gone
 ///     overwritten                     `opdump extract` found that a flash log has gone round and taken the
 ///                                     beginning of the dump, perhaps with the first lines here
 ///     unreceived,FIRST,LAST           `opdump receive` never got frames FIRST to LAST of the wire; what they
