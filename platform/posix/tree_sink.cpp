@@ -220,7 +220,7 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
     directory->file_system->dirty = true;
     if (error == 0) {
       quota_.add(made ? 1 : 0, bytes);
-      quota_.tell_in(name);
+      quota_.tell_in(name, fsync_, syncs_each());
       return Status::ok;
     }
     if (again || (error != ENOENT && error != ESTALE)) return fail(error);

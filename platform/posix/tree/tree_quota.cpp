@@ -11,10 +11,13 @@
 #include <cstring>
 #include <utility>
 
+#include "opdump/base/fnv.hpp"
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
+#include "opdump/impl/format/digest_table.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
 #include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/tree/short_journal.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 
 namespace opdump::posix {
@@ -22,6 +25,7 @@ inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::string_view kRemovedSuffix = ".removed";
+constexpr std::string_view kJournalSuffix = ".journal";
 constexpr std::size_t kTimeDigits = 14;
 constexpr int kOpenBelow = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 
@@ -69,24 +73,23 @@ std::uint64_t stamp_of(std::string_view name, const struct stat& status) {
          static_cast<std::uint64_t>(status.st_mtim.tv_nsec) / 1000;
 }
 
+constexpr auto kLeaveAlone = [](int, const char*) {};
+
+}  // namespace
+
 /// A file that a walk has come by.
-struct Found {
+struct TreeQuota::Found {
   int directory;
   const char* name;
   std::string_view path;  ///< below the directory where the walk began
   const struct stat& status;
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(status.st_size); }
-  bool is_record() const {
-    const std::string_view file(name);
-    return !file.ends_with(".journal") && !file.ends_with(".model.json") && !file.ends_with(".part") &&
-           !file.ends_with(".digests") && !file.ends_with(".tokens") && file != kMappingFile &&
-           file != kStatisticTableName;
-  }
+  bool is_table() const { return std::string_view(name) == kStatisticTableName; }
 };
 
 /// Comes by all regular files below a directory. Without following links, and no deeper than any dump is.
-class Walk {
+class TreeQuota::Walk {
  public:
   /// Calls `use(Found)` for each, and `leave(parent, name)` for each directory when it is done. Takes over
   /// `directory`.
@@ -131,7 +134,7 @@ class Walk {
   int depth_ = 0;
 };
 
-constexpr auto kLeaveAlone = [](int, const char*) {};
+namespace {
 
 bool holds_only(int directory, std::string_view file) {
   const int fd = openat(directory, ".", kOpenBelow);
@@ -192,8 +195,7 @@ bool TreeQuota::enter(const ObjectName& name) {
   }
   if (time != time_) {
     last_dump_ = std::move(dump_);
-    journal_[0] = '\0';
-    journal_made_ = false;
+    forget_journal();
     time_ = time;
   }
   return true;
@@ -211,9 +213,14 @@ void TreeQuota::hold() {
 void TreeQuota::let_go() {
   dump_.reset();
   last_dump_.reset();
+  forget_journal();
+  time_ = 0;
+}
+
+void TreeQuota::forget_journal() {
   journal_[0] = '\0';
   journal_made_ = false;
-  time_ = 0;
+  told_from_ = short_bytes_ = short_digests_ = digests_behind_ = 0;
 }
 
 void TreeQuota::scan() {
@@ -279,7 +286,15 @@ Status TreeQuota::admit_bytes(std::uint64_t had, std::uint64_t more) {
 
 Status TreeQuota::admit_appended(const ObjectName& name, std::uint64_t more) {
   if (!limited() || !enter(name)) return Status::ok;
-  return admit({.bytes = more}, is_journal(name) ? Kind::journal : Kind::record);
+  if (is_journal(name)) {
+    told_from_ = bytes_of(kJournalSuffix);
+    return admit({.bytes = more}, Kind::journal);
+  }
+  if (name.file == kStatisticTableName) {
+    const std::string_view below = name.directory.substr(facts_of(name).dump_bytes);
+    table_ = fnv1a(name.file, fnv1a("/", fnv1a(below.substr(below.starts_with('/') ? 1 : 0))));
+  }
+  return admit({.bytes = more}, Kind::record);
 }
 
 void TreeQuota::take_back(std::uint64_t files, std::uint64_t bytes) {
@@ -346,7 +361,7 @@ TreeQuota::Need TreeQuota::shortage(const Need& need) const {
 void TreeQuota::remove_oldest_records(const Need& need) {
   const std::uint64_t end = oldest_records_end(shortage(need));
   const auto remove = [&](const Found& file) {
-    if (!file.is_record() || stamp_of(file.name, file.status) >= end) return;
+    if (!may_go(file) || stamp_of(file.name, file.status) >= end) return;
     // First told, then done: what is told and still there is no harm.
     if (has_journal_ && !tell_removed(file.path)) return;
     if (remove_file(file.directory, file.name, file.bytes())) ++counts_.removed_records;
@@ -362,8 +377,8 @@ void TreeQuota::remove_oldest_records(const Need& need) {
 /// not many more.
 std::uint64_t TreeQuota::oldest_records_end(const Need& wanted) const {
   const auto for_each_stamp = [this](auto use) {
-    const auto use_stamp = [&use](const Found& file) {
-      if (file.is_record()) use(stamp_of(file.name, file.status), file.bytes());
+    const auto use_stamp = [this, &use](const Found& file) {
+      if (may_go(file)) use(stamp_of(file.name, file.status), file.bytes());
     };
     if (UniqueFd dump(openat(dump_.get(), ".", kOpenBelow)); dump)
       Walk().go(std::move(dump), use_stamp, kLeaveAlone);
@@ -424,13 +439,64 @@ bool TreeQuota::remove_file(int directory, const char* name, std::uint64_t bytes
   return true;
 }
 
-void TreeQuota::tell_in(const ObjectName& name) {
+/// Whether the file is a record or holds some, and may be removed for newer ones.
+bool TreeQuota::may_go(const Found& file) const {
+  if (file.is_table()) return fnv1a(file.path) != table_;
+  const std::string_view name(file.name);
+  return !name.ends_with(".journal") && !name.ends_with(".model.json") && !name.ends_with(".part") &&
+         !name.ends_with(".digests") && !name.ends_with(".tokens") && name != kMappingFile;
+}
+
+void TreeQuota::tell_in(const ObjectName& name, Fsync fsync, bool syncs_each) {
   if (!limited()) return;
   hold();
   journal_made_ = journal_made_ || is_journal(name);
   if (!dump_ || !is_journal(name) || name.file.size() >= sizeof journal_) return;
   journal_[name.file.copy(journal_, sizeof journal_ - 1)] = '\0';
   tell_removed_dumps();
+  if (limits_.keep == Keep::newest) shorten(fsync, syncs_each);
+}
+
+std::uint64_t TreeQuota::journal_share() const {
+  constexpr std::uint64_t kOtherwise = std::uint64_t{1} << 20;
+  return limits_.max_bytes != 0 ? limits_.max_bytes / kForJournals : kOtherwise;
+}
+
+/// Of the journal of the dump that is being written, or of the file of digests beside it; 0: there is none.
+std::uint64_t TreeQuota::bytes_of(std::string_view suffix) const {
+  if (limits_.keep != Keep::newest || !dump_ || journal_[0] == '\0') return 0;
+  char name[sizeof journal_ + kDigestSuffix.size()];
+  const std::string_view journal(journal_);
+  *put_text(put_text(name, journal.substr(0, journal.rfind('.'))), suffix) = '\0';
+  struct stat status;
+  if (fstatat(dump_.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Has the journal forget what is gone, if it has grown.
+void TreeQuota::shorten(Fsync fsync, bool syncs_each) {
+  constexpr std::uint64_t kMore = 4;
+  const std::uint64_t bytes = bytes_of(kJournalSuffix);
+  const std::uint64_t share = journal_share();
+  const std::uint64_t digests = bytes_of(kDigestSuffix);
+  const bool is_large = bytes > share && bytes / 2 > short_bytes_;
+  if (!is_large && (digests <= kMore * share || digests - share <= short_digests_)) return;
+  ShortenedJournal done;
+  const int error = shorten_journal(dump_.get(), journal_,
+                                    {.told_from = told_from_,
+                                     .most_bytes = kMore * share,
+                                     .most_digests = kMore * share,
+                                     .digests_behind = digests_behind_,
+                                     .is_durable = fsync != Fsync::never,
+                                     .syncs_directory = syncs_each},
+                                    done);
+  // Not at each line again.
+  short_bytes_ = error == 0 ? done.bytes : (bytes + share) / 2;
+  short_digests_ = digests - done.digest_bytes_gone;
+  if (error != 0) return;
+  digests_behind_ = done.digests_behind;
+  take_back(0, done.old_bytes + done.digest_bytes_gone);
+  add(0, done.bytes);
 }
 
 bool TreeQuota::tell_removed(std::string_view path) {

@@ -44,9 +44,14 @@ struct QuotaCounts {
 /// their dump, and a `mapping.csv` stays while another file is beside it. An object larger than the limit is
 /// refused and removes nothing.
 ///
+/// Accounts give way as well: a journal that is larger than a sixteenth of `max_bytes` (1 MiB where that is
+/// 0), and twice as large as it was left the last time, is shortened (shorten_journal), and so is a file of
+/// digests of four times that size. Until the new one has taken its place both are there, and only the old one
+/// counts. A table of statistics goes like a record, unless its rows were the last to be added.
+///
 /// A sixteenth of `max_bytes`, a sixteenth of `reserve_bytes` on top of it, and one file are kept for
-/// journals. A journal is not shortened: when it has no room left, it loses lines and proves less. Rows of a
-/// table are refused like records.
+/// journals. With `keep oldest` a journal is not shortened: when it has no room left, it loses lines and
+/// proves less. Rows of a table are refused like records.
 ///
 /// *Costs.* One scan of the dumps at the first object, one to four when something is removed; each takes the
 /// C library's memory for open directories, one per level.
@@ -89,8 +94,9 @@ class TreeQuota {
   /// Says that no dump is written to any more: others may remove them.
   void let_go();
 
-  /// Says that `name` took lines; if it is a journal, removals are reported there.
-  void tell_in(const ObjectName& name);
+  /// Says that `name` took lines; if it is a journal, removals are reported there, and it is shortened when it
+  /// has grown.
+  void tell_in(const ObjectName& name, Fsync fsync, bool syncs_each);
 
   void add(std::uint64_t files, std::uint64_t bytes) {
     files_ += files;
@@ -102,6 +108,9 @@ class TreeQuota {
 
  private:
   static constexpr std::uint64_t kForJournals = 16;  ///< the divisor of a limit
+
+  struct Found;
+  class Walk;
 
   enum class Kind { record, journal };
 
@@ -123,6 +132,11 @@ class TreeQuota {
   std::uint64_t oldest_records_end(const Need& wanted) const;
   void remove_with_mapping(int parent, const char* name);
   bool remove_file(int directory, const char* name, std::uint64_t bytes);
+  std::uint64_t journal_share() const;
+  std::uint64_t bytes_of(std::string_view suffix) const;
+  void forget_journal();
+  void shorten(Fsync fsync, bool syncs_each);
+  bool may_go(const Found& file) const;
   bool tell_removed(std::string_view path);
   void tell_removed_dumps();
   bool append_line(std::string_view line);
@@ -141,8 +155,13 @@ class TreeQuota {
   UniqueFd last_dump_;      ///< the same of the one before, which may not be finished yet
   std::size_t base_bytes_ = 0;
   char base_path_[kMaxPathBytes];
-  char journal_[96] = "";      ///< in `dump_`; empty: not known yet
-  bool journal_made_ = false;  ///< of the dump that is being written
+  char journal_[96] = "";             ///< in `dump_`; empty: not known yet
+  bool journal_made_ = false;         ///< of the dump that is being written
+  std::uint64_t told_from_ = 0;       ///< its bytes before the latest lines
+  std::uint64_t short_bytes_ = 0;     ///< as it was left the last time
+  std::uint64_t short_digests_ = 0;   ///< the same of the file of digests
+  std::uint64_t digests_behind_ = 0;  ///< see JournalShortening
+  std::uint64_t table_ = 0;           ///< hash of the path of the table that took the latest rows
   std::uint64_t told_dumps_ = 0;
   std::uint64_t first_removed_ = 0;  ///< of the removed dumps that no journal names yet
   std::uint64_t last_removed_ = 0;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "platform/posix/tree_sink.hpp"
@@ -369,4 +371,92 @@ TEST_CASE("quota: of records with long names the oldest go, and mapping.csv with
   CHECK(tree.has(std::string(kNow) + "/0/m/1/53"));
   CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/40"));
   CHECK(tree.journal(kNow).find("mapping.csv") == std::string::npos);
+}
+
+TEST_CASE("quota: a journal forgets what is gone, under keep newest alone") {
+  for (const Keep keep : {Keep::newest, Keep::oldest}) {
+    Tree tree({.limits = {.max_bytes = 160'000, .keep = keep}});
+    REQUIRE(tree.tell(kNow, "opdump-journal,1,records\nfrom,0,0\n") == Status::ok);
+    for (int i = 0; i < 3000; ++i) {
+      const bool stored = tree.store(kNow, i, 1000) == Status::ok;
+      const std::string number = std::to_string(i), path = "0/m/1/" + number + "/" + stamp(i);
+      const Status told = i % 10 == 9 ? tree.tell(kNow, "lost,0," + number + ",ring_full," + path + "\n")
+                                      : tree.tell(kNow, "written,0," + number + ",1000," + path + "\n");
+      if (keep == Keep::oldest) continue;
+      REQUIRE(stored);
+      REQUIRE(told == Status::ok);
+      REQUIRE(tree.bytes() <= 160'000);
+    }
+    const std::string journal = tree.journal(kNow);
+    CHECK((journal.find("forgotten,") != journal.npos) == (keep == Keep::newest));
+    if (keep == Keep::oldest) continue;
+    CHECK(journal.size() < 40'000);
+    CHECK(tree.files().size() > 100);
+    CHECK(journal.starts_with("opdump-journal,8,records\nfrom,0,0\nforgotten,0,0,"));
+    CHECK(tree.has(std::string(kNow) + "/0/m/1/2998"));
+    // What is there is named; each number has one line, or is counted in one.
+    int next = 0, written = 0, lost = 0;
+    std::istringstream lines(journal);
+    for (std::string line; std::getline(lines, line);) {
+      int last = 0, counts[2] = {}, first = 0, losses[2] = {};
+      if (std::sscanf(line.c_str(), "forgotten,0,%d,%d,%d,%d,%d,%d", &first, &last, counts, counts + 1,
+                      losses, losses + 1) == 6) {
+        CHECK(counts[0] + losses[1] == last - first + 1);
+        written += counts[0];
+        lost += losses[1];
+      } else if (std::sscanf(line.c_str(), "written,0,%d,", &first) == 1) {
+        last = first;
+        ++written;
+      } else if (std::sscanf(line.c_str(), "lost,0,%d,", &first) == 1) {
+        last = first;
+        ++lost;
+      } else {
+        continue;
+      }
+      REQUIRE(first == next);
+      next = last + 1;
+    }
+    CHECK(written == 2700);
+    CHECK(lost == 300);
+    for (const auto& entry : fs::recursive_directory_iterator(tree.root.path() / kNow / "0")) {
+      const std::string name = entry.path().filename().string();
+      if (entry.is_regular_file() && !name.ends_with("9")) CHECK(journal.find(name) != journal.npos);
+    }
+  }
+}
+
+TEST_CASE("quota: a journal that cannot be shortened stays as it is") {
+  Tree tree({.limits = {.max_bytes = 32'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "opdump-journal,1,records\nfrom,0,0\n") == Status::ok);
+  fs::create_directories(tree.root.path() / kNow / (std::string(kJournal) + ".part") / "in the way");
+  std::string all = tree.journal(kNow);
+  const auto lose = [&tree](int number) {
+    const std::string line =
+        "lost,0," + std::to_string(number) + ",ring_full,0/m/1/0/T." + std::string(200, 'n') + ".0.0\n";
+    REQUIRE(tree.tell(kNow, line) == Status::ok);
+    return line;
+  };
+  for (int i = 0; i < 100; ++i) all += lose(i);
+  CHECK(tree.journal(kNow) == all);
+  fs::remove_all(tree.root.path() / kNow / (std::string(kJournal) + ".part"));
+  for (int i = 100; i < 1000; ++i) lose(i);
+  CHECK(tree.journal(kNow).find("forgotten,0,0,") != std::string::npos);
+}
+
+TEST_CASE("quota: tables of statistics go with the oldest, but for the one that grows") {
+  Tree tree({.limits = {.max_bytes = 32'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
+  const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (int i = 0; i < 100; ++i) {
+    const std::string directory = std::string(kNow) + "/0/m/1/" + std::to_string(i);
+    const Bytes part = as_bytes(std::string_view(kThousand));
+    REQUIRE(tree.sink.append_lines(
+                {tree.root.text(), directory, "statistic.csv", facts_of(kNow, ObjectKind::table)},
+                {&part, 1}) == Status::ok);
+    fs::last_write_time(tree.root.path() / directory / "statistic.csv", then + std::chrono::seconds(i));
+    REQUIRE(tree.bytes() <= 32'000);
+  }
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/99/statistic.csv"));
+  CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/50"));
+  CHECK(tree.journal(kNow).find("removed,0/m/1/50/statistic.csv\n") != std::string::npos);
 }
