@@ -231,11 +231,6 @@ typedef struct opdump_attach_tensor_info {
   int32_t dtype;                    /**< OPDUMP_UNDEFINED: not known */
   uint32_t constant;                /**< 1: the model holds its elements */
   uint32_t reserved;
-  /* As opdump_attach_tensor has them, for forecasts of what a token takes. Since 1.8. */
-  uint32_t token_axis;
-  uint32_t head_axis;
-  uint32_t cache_axis;
-  uint32_t reserved_too;
 } opdump_attach_tensor_info;
 
 /** What is known of an operator besides what it was added with. */
@@ -282,35 +277,6 @@ opdump_status opdump_sha256(const void* data, size_t bytes, char text[65]);
  * step at a time. Then nothing of this one is captured, and the other goes on.
  */
 opdump_status opdump_attach_begin_step(opdump_attach_model* model, uint64_t step);
-
-enum {
-  OPDUMP_PHASE_BY_COUNT = 0, /**< prefill for more than one token, or the one at position 0, else decode */
-  OPDUMP_PREFILL = 1,        /**< the step reads a prompt, or a piece of it */
-  OPDUMP_DECODE = 2          /**< the step makes a token */
-};
-
-/** The tokens of a step of a language model, in the order in which tensors have them. */
-typedef struct opdump_attach_tokens {
-  size_t struct_bytes;
-  const int64_t* positions; /**< of each in its text, from 0 on; NULL: `first`, and those behind it */
-  int64_t first;
-  uint32_t count; /**< at most 1048576 */
-  uint32_t phase; /**< of those above */
-} opdump_attach_tokens;
-
-/**
- * As opdump_attach_begin_step, of a step that runs tokens. A config with "tokens" takes the step or not by
- * them, and slices of tensors that tell their axes; `opdump.{device}.{model}.tokens` beside the journal tells
- * which. Without such a config tokens make no difference; with one a step that opdump_attach_begin_step
- * begins is not captured: OPDUMP_ERR_MISSING_ARGUMENT. OPDUMP_ERR_INVALID_ARGUMENT for no token, a position
- * before 0 or another phase: the step is open, and not captured. Since 1.8.
- */
-opdump_status opdump_attach_begin_tokens(opdump_attach_model* model, uint64_t step,
-                                         const opdump_attach_tokens* tokens);
-
-/** 1: the config in force has rules for tokens, so that a tap should find out the axes of tensors. Since 1.8.
- */
-int opdump_attach_asks_tokens(const opdump_attach* dump);
 
 /** When all operators of the step have run. OPDUMP_ERR_STEP_NOT_OPEN. */
 opdump_status opdump_attach_end_step(opdump_attach_model* model);
@@ -361,18 +327,6 @@ typedef struct opdump_attach_tensor {
   void* context;
   const int64_t* original_dims; /**< in the framework, where they differ */
   const char* name;             /**< of an output in the framework; NULL: its operator's */
-  /**
-   * What rules for tokens take slices by; see opdump_attach_begin_tokens. Since 1.8. Of a tensor with a
-   * `token_axis` which of the step's tokens, from 0 on, each entry is of; NULL: as many as tokens, in their
-   * order. Of one with a `cache_axis` the entries that the step's tokens have filled, token by token, as many
-   * for each; NULL: not known, and a config that asks for them loses the record.
-   */
-  const int64_t* rows;
-  uint32_t row_count;
-  uint32_t token_axis; /**< the dim along which the tokens of the step lie, counted from 1; 0: none */
-  uint32_t head_axis;  /**< the same of attention heads */
-  uint32_t cache_axis; /**< the same of the cells of a KV cache, which hold tokens of earlier steps too */
-  uint32_t reserved;
 } opdump_attach_tensor;
 
 /**

@@ -112,31 +112,6 @@ class Tensors {
     return *this;
   }
 
-  /// The dim, counted from 0, along which the tokens of the step lie, attention heads, or the cells of a KV
-  /// cache. A config with "tokens" takes slices by them.
-  Tensors& tokens_along(std::size_t dim) {
-    tensors_.back().token_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-  Tensors& heads_along(std::size_t dim) {
-    tensors_.back().head_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-  Tensors& cells_along(std::size_t dim) {
-    tensors_.back().cache_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-  /// Which of the step's tokens each entry is of, or which cells they have filled: `rows` of attach.h.
-  template <class Rows>
-  Tensors& rows(const Rows& rows) {
-    places_.back().rows = keep(rows, tensors_.back().row_count);
-    places_.back().has_rows = true;
-    return *this;
-  }
-  Tensors& rows(std::initializer_list<std::int64_t> rows) {
-    return this->rows<std::initializer_list<std::int64_t>>(rows);
-  }
-
   void clear() {
     tensors_.clear();
     places_.clear();
@@ -150,7 +125,6 @@ class Tensors {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       tensors_[i].dims = places_[i].is_whole ? numbers_.data() + places_[i].dims : nullptr;
       tensors_[i].original_dims = numbers_.data() + places_[i].original_dims;
-      if (places_[i].has_rows) tensors_[i].rows = numbers_.data() + places_[i].rows;
       if (places_[i].has_strides) tensors_[i].strides = numbers_.data() + places_[i].strides;
     }
     return tensors_.data();
@@ -161,9 +135,7 @@ class Tensors {
     std::size_t dims = 0;
     std::size_t original_dims = 0;
     std::size_t strides = 0;
-    std::size_t rows = 0;
     bool has_strides = false;
-    bool has_rows = false;
     bool is_whole = true;
   };
 
@@ -264,21 +236,6 @@ class TensorInfos {
     return *this;
   }
 
-  /// The dim, counted from 0, along which tokens lie, attention heads, or the cells of a KV cache: for
-  /// forecasts of what a token takes. A dim of tokens or cells may be -1.
-  TensorInfos& tokens_along(std::size_t dim) {
-    tensors_.back().token_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-  TensorInfos& heads_along(std::size_t dim) {
-    tensors_.back().head_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-  TensorInfos& cells_along(std::size_t dim) {
-    tensors_.back().cache_axis = static_cast<std::uint32_t>(dim + 1);
-    return *this;
-  }
-
   /// The model holds its elements.
   TensorInfos& constant() {
     tensors_.back().constant = 1;
@@ -305,9 +262,6 @@ class TensorInfos {
       info.rank = tensor.rank;
       info.dtype = tensor.dtype;
       info.constant = tensor.constant;
-      info.token_axis = tensor.token_axis;
-      info.head_axis = tensor.head_axis;
-      info.cache_axis = tensor.cache_axis;
       if (tensor.quant.scheme == OPDUMP_QUANT_NONE) continue;
       info.quant = &quants_[i];
       put(tensor.quant, quants_[i]);
@@ -322,9 +276,6 @@ class TensorInfos {
     std::uint32_t rank = OPDUMP_UNKNOWN_RANK;
     std::int32_t dtype = OPDUMP_UNDEFINED;
     std::uint32_t constant = 0;
-    std::uint32_t token_axis = 0;
-    std::uint32_t head_axis = 0;
-    std::uint32_t cache_axis = 0;
     Quantisation quant{};
   };
 
@@ -388,8 +339,6 @@ class Dump {
   }
   opdump_status start(const char* config = nullptr) { return opdump_attach_start(handle_, config); }
   bool is_on() const { return opdump_attach_is_on(handle_) != 0; }
-  /// Whether the config has rules for tokens, so that a tap should find out the axes of tensors.
-  bool asks_tokens() const { return opdump_attach_asks_tokens(handle_) != 0; }
   /// OPDUMP_OK: nothing was lost.
   opdump_status stop() { return opdump_attach_stop(handle_); }
   const char* error() const { return opdump_attach_error(handle_); }
@@ -413,28 +362,11 @@ class Dump {
   opdump_attach* handle_ = nullptr;
 };
 
-/// The tokens that a step of a language model runs. Refers to the positions, if they are given.
-struct StepTokens {
-  std::uint32_t count = 0;
-  std::int64_t first = 0;                   ///< the position of the first one, where there are no `positions`
-  const std::int64_t* positions = nullptr;  ///< of each
-  std::uint32_t phase = OPDUMP_PHASE_BY_COUNT;
-};
-
 /// An open step of a model, which ends with this object. What may be called on any thread is the model's.
 class Step {
  public:
   Step(opdump_attach_model* model, std::uint64_t step)
-      : model_(is_open(opdump_attach_begin_step(model, step)) ? model : nullptr) {}
-  Step(opdump_attach_model* model, std::uint64_t step, const StepTokens& tokens) {
-    opdump_attach_tokens told{};
-    told.struct_bytes = sizeof told;
-    told.positions = tokens.positions;
-    told.first = tokens.first;
-    told.count = tokens.count;
-    told.phase = tokens.phase;
-    if (is_open(opdump_attach_begin_tokens(model, step, &told))) model_ = model;
-  }
+      : model_(opdump_attach_begin_step(model, step) == OPDUMP_OK ? model : nullptr) {}
   Step(Step&& other) noexcept : model_(std::exchange(other.model_, nullptr)) {}
   Step& operator=(Step&& other) noexcept {
     std::swap(model_, other.model_);
@@ -448,12 +380,6 @@ class Step {
   }
 
  private:
-  /// Also a step that is not captured, as its tokens are wrong or missing.
-  static bool is_open(opdump_status status) {
-    return status == OPDUMP_OK || status == OPDUMP_ERR_MISSING_ARGUMENT ||
-           status == OPDUMP_ERR_INVALID_ARGUMENT;
-  }
-
   opdump_attach_model* model_ = nullptr;
 };
 
@@ -466,11 +392,6 @@ class AnyModel {
   /// Begins the next step, or step `number` of a runtime that counts itself. A model runs one step at a time:
   /// of a second one nothing is captured, which is counted and told.
   [[nodiscard]] Step step(std::uint64_t number = kNextStep) { return Step(handle_, number); }
-
-  /// The same of a step that runs tokens, which a config with "tokens" takes slices by.
-  [[nodiscard]] Step step(const StepTokens& tokens, std::uint64_t number = kNextStep) {
-    return Step(handle_, number, tokens);
-  }
 
   /// Whether the open step captures operator `op`. Any thread.
   bool wants(std::uint32_t op) const {

@@ -39,9 +39,6 @@ class BasicRecorder {
   /// The same for a runtime that counts steps itself.
   Status begin_step(ModelPlan& plan, std::uint64_t step);
 
-  /// Counts a step of `plan` of which the caller captures nothing, and opens none. Errors as `begin_step`.
-  Status pass_step(ModelPlan& plan, std::uint64_t step);
-
   /// Opens a step of `plan` that another recorder of the session has begun, and counts none: for threads that
   /// run operators of one step together, each on a recorder of its own. `end_step` ends it for this recorder
   /// alone; whether the model's step has ended by then does not matter. Errors as `begin_step`. The calls of

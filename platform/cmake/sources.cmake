@@ -56,7 +56,6 @@ set(opdump_config_sources
   src/config/refusal.cpp
   src/config/seal_json.cpp
   src/config/seal_key.cpp
-  src/config/tokens_json.cpp
   src/config/torchair/torchair_config.cpp
   src/config/trigger_json.cpp
 )
@@ -119,19 +118,15 @@ set(opdump_hosted_sources
   src/attach/onnx_nodes.cpp
   src/attach/op_names.cpp
   src/attach/runtime_maps.cpp
-  src/attach/step_tokens.cpp
   src/attach/strided_source.cpp
   src/attach/tensor_list.cpp
   src/attach/thread_table.cpp
-  src/attach/token_table.cpp
 )
 set(opdump_card_sources
   src/card/attribute_json.cpp
   src/card/card_json.cpp
   src/card/json_writer.cpp
-  src/card/number_list.cpp
   src/card/sha256.cpp
-  src/card/token_bytes.cpp
 )
 set(opdump_acl_sources
   src/acl/acl_calls.cpp

@@ -101,10 +101,6 @@ class DumpKit {
   const TriggerSink& triggers() const { return trigger_sink_; }
   KitClock& clock() { return clock_; }
 
-  /// From now on `apply` takes rules for tokens, which the program follows.
-  void take_tokens() { takes_tokens_ = true; }
-  bool takes_tokens() const { return takes_tokens_; }
-
   /// The config in force; an inactive one if there is none.
   const DumpConfig& config() const { return config_; }
 
@@ -199,9 +195,7 @@ class DumpKit {
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
     const DumpConfig placed = dumps ? behind_earlier_runs(config) : config;
-    DumpConfig without_tokens = placed;
-    if (takes_tokens_) without_tokens.options.tokens = nullptr;
-    if (status == Status::ok) status = session_.set_config(without_tokens, true);
+    if (status == Status::ok) status = session_.set_config(placed, true);
     if (status == Status::ok && dumps) {
       config_ = placed;
       status = begin_extras(text);
@@ -545,7 +539,6 @@ class DumpKit {
   std::unique_ptr<std::uint64_t[]> own_ring_;
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;
-  bool takes_tokens_ = false;
   std::optional<std::uint64_t> room_bytes_;
   LogHook hook_ = nullptr;
   void* hook_context_ = nullptr;

@@ -151,19 +151,6 @@ opdump_status opdump_attach_begin_step(opdump_attach_model* model, std::uint64_t
   return guarded([&] { return model->begin_step(step); });
 }
 
-opdump_status opdump_attach_begin_tokens(opdump_attach_model* model, std::uint64_t step,
-                                         const opdump_attach_tokens* tokens) {
-  if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  opdump_attach_tokens taken;
-  const Status status = c_api::take_struct(tokens, taken);
-  if (status != Status::ok) return c_api::to_c(status);
-  return guarded([&] { return model->begin_step(step, &taken); });
-}
-
-int opdump_attach_asks_tokens(const opdump_attach* dump) {
-  return dump != nullptr && dump->asks_tokens() ? 1 : 0;
-}
-
 opdump_status opdump_attach_end_step(opdump_attach_model* model) {
   if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   return guarded([&] { return model->end_step(); });

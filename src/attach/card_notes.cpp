@@ -63,7 +63,7 @@ Status take_quant(const opdump_quant_params* from, Quantisation& to) {
 }
 
 Status take_tensor(const opdump_attach_tensor_info& from, CardTensor& to) {
-  if (from.constant > 1 || from.reserved != 0 || from.reserved_too != 0) return Status::invalid_argument;
+  if (from.constant > 1 || from.reserved != 0) return Status::invalid_argument;
   to.has_shape = from.rank != OPDUMP_UNKNOWN_RANK;
   if (to.has_shape && from.rank > kMaxRank) return Status::too_many_dims;
   if (to.has_shape && from.rank != 0 && from.dims == nullptr) return Status::missing_argument;
@@ -74,12 +74,6 @@ Status take_tensor(const opdump_attach_tensor_info& from, CardTensor& to) {
   to.constant = from.constant != 0;
   for (std::uint32_t i = 0; to.has_shape && i < from.rank; ++i)
     to.shape.push_back(from.dims[i] < 0 ? CardTensor::kUnknownDim : static_cast<Dim>(from.dims[i]));
-  const std::uint32_t rank = to.has_shape ? from.rank : 0;
-  if (from.token_axis > rank || from.head_axis > rank || from.cache_axis > rank)
-    return Status::invalid_argument;
-  to.token_axis = from.token_axis;
-  to.head_axis = from.head_axis;
-  to.cell_axis = from.cache_axis;
   return from.quant == nullptr ? Status::ok : take_quant(from.quant, to.quant);
 }
 
@@ -89,9 +83,6 @@ void complete(CardTensor& to, CardTensor& from) {
   if (!to.has_shape && from.has_shape) {
     to.has_shape = true;
     to.shape = std::move(from.shape);
-    to.token_axis = from.token_axis;
-    to.head_axis = from.head_axis;
-    to.cell_axis = from.cell_axis;
   }
   if (to.quant.scheme == QuantScheme::none) to.quant = std::move(from.quant);
   to.constant = to.constant || from.constant;

@@ -27,7 +27,6 @@ void opdump_attach::make_files() {
   if (files_ != nullptr) return;
   files_ = std::make_unique<FileDump>(memory_, options_.device_id);
   if (options_.say != nullptr) files_->log_to(pass_line, this);
-  files_->kit().take_tokens();
   slots_[0].recorder = &files_->recorder();
 }
 
@@ -58,7 +57,7 @@ Status opdump_attach::start(const char* config) {
   if (config == nullptr || *config == '\0') return Status::ok;
   const auto slots = lock_all();
   make_files();
-  Status status = files_->start(config, {.tokens = tokens_reader()});
+  Status status = files_->start(config);
   if (status != Status::ok) {
     error_ = files_->error();
     say("no dump: " + error_);
@@ -66,7 +65,6 @@ Status opdump_attach::start(const char* config) {
     return status;
   }
   if (!files_->active()) return files_->stop();
-  asks_tokens_ = files_->kit().config().options.tokens != nullptr;
   one_context_ = files_->kit().session().when_full() == WhenFull::inline_drain;
   on_.store(true, std::memory_order_release);
   tell_callers();
@@ -98,7 +96,6 @@ Status opdump_attach::end() {
     model->shut();
   }
   on_.store(false, std::memory_order_release);
-  asks_tokens_ = false;
   const auto slots = lock_all();
   std::vector<std::pair<opdump_attach_model*, attaching::CardPlace>> cards;
   for (opdump_attach_model* model : models_) {

@@ -41,7 +41,6 @@ struct opdump_attach {
   opdump::Status stop();
   opdump::Status describe(const char* path);
   bool on() const { return on_.load(std::memory_order_acquire); }
-  bool asks_tokens() const { return asks_tokens_.load(std::memory_order_relaxed); }
   const char* error() const { return error_.c_str(); }
   opdump_attach_counts counts() const;
   opdump::DumpCounts records() const;
@@ -111,7 +110,6 @@ struct opdump_attach {
   std::vector<opdump_attach_model*> models_;
   std::string error_;
   std::atomic<bool> on_{false};
-  std::atomic<bool> asks_tokens_{false};  ///< the config in force has rules for them
   std::atomic<bool> one_context_{false};  ///< all threads share the first recorder
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint32_t> first_failure_{0};

@@ -5,7 +5,6 @@
 
 #include "src/attach/card_file.hpp"
 #include "src/card/card_json.hpp"
-#include "src/card/token_bytes.hpp"
 
 using namespace opdump;
 using attaching::AttachMemory;
@@ -114,36 +113,9 @@ void opdump_attach_model::load() {
   }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
-  tell_token_bytes();
   card_due_ = !plan_.bits.empty() && writes_cards(dump_.files().kit().config().options);
   card_at_step_ = card_due_ && !attaching::waits_for_failure(dump_.files().kit().config());
   loaded_.store(true, std::memory_order_release);
-}
-
-/// What a token will take of the dump, as far as the model has been described.
-void opdump_attach_model::tell_token_bytes() {
-  const TokenRules* const rules = dump_.files().kit().config().options.tokens;
-  if (rules == nullptr || plan_.bits.empty()) return;
-  const std::lock_guard lock(mutex_);
-  const cards::ModelCard card = notes_.card(desc_);
-  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
-    cards::TokenBytes bytes;
-    const auto add = [&](const std::vector<std::uint32_t>& tensors) {
-      for (const std::uint32_t tensor : tensors) {
-        if (tensor != cards::CardOp::kNoTensor) add_bytes(rules->of(phase), card.tensors[tensor], bytes);
-      }
-    };
-    std::size_t undescribed = 0;
-    for (std::size_t i = 0; i < plan_.bits.size(); ++i) {
-      if ((plan_.bits[i] & kCaptureInputs) != 0) add(card.ops[i].inputs);
-      if ((plan_.bits[i] & kCaptureOutputs) != 0) add(card.ops[i].outputs);
-      undescribed += plan_.bits[i] != 0 && card.ops[i].inputs.empty() && card.ops[i].outputs.empty() ? 1 : 0;
-    }
-    dump_.say("model \"" + texts_.front() + "\": " + token_bytes_text(phase, rules->of(phase), bytes) +
-              (undescribed == 0
-                   ? ""
-                   : "; " + std::to_string(undescribed) + " operators have not told their tensors"));
-  }
 }
 
 bool opdump_attach_model::lacks_card() {
@@ -198,11 +170,6 @@ void opdump_attach_model::unload() {
   }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
-  if (token_steps_taken_ == 0 && by_tokens_ && !plan_.bits.empty())
-    dump_.say("model \"" + texts_.front() + "\": opdump.tokens takes none of its steps so far");
-  token_table_.end();
-  token_steps_taken_ = 0;
-  by_tokens_ = told_token_bytes_ = told_phase_[0] = told_phase_[1] = false;
   {
     const std::lock_guard lock(mutex_);
     card_written_ = false;
@@ -242,58 +209,7 @@ std::uint32_t opdump_attach_model::wanted_parts(std::uint32_t op) {
   return takes_both(op) ? kBoth : plan_.bits[op] & kBoth;
 }
 
-/// What a config with rules for tokens makes of a step.
-Status opdump_attach_model::take_tokens(const opdump_attach_tokens* tokens) {
-  const TokenRules* const rules = dump_.files().kit().config().options.tokens;
-  by_tokens_ = rules != nullptr;
-  passes_step_ = false;
-  if (!by_tokens_) return Status::ok;
-  const Status status = tokens == nullptr ? Status::missing_argument : tokens_.take(*tokens, *rules);
-  passes_step_ = status != Status::ok || tokens_.kept().empty();
-  token_bytes_.store(0, std::memory_order_relaxed);
-  if (status == Status::ok) return status;
-  return dump_.fail(status, [&] {
-    return "the tokens of a step of model \"" + texts_.front() + "\", by which opdump.tokens takes it";
-  });
-}
-
-/// Of a step that is captured.
-void opdump_attach_model::tell_tokens(std::uint64_t step) {
-  Status status = Status::ok;
-  if (token_steps_taken_++ == 0) status = token_table_.begin(dump_.card_place(desc_.id), texts_.front());
-  if (status == Status::ok) status = token_table_.step(step, tokens_);
-  if (status != Status::ok)
-    static_cast<void>(
-        dump_.fail(status, [&] { return "the table of tokens of model \"" + texts_.front() + '"'; }));
-}
-
-/// Tells what is taken of an operator's tensors; `unrecordable` when its step has no bytes left for them.
-Status opdump_attach_model::check_tokens(Slot& slot, std::uint32_t op, std::uint64_t step,
-                                         std::size_t inputs) {
-  const std::uint64_t bytes = slot.tensors.bytes();
-  const std::uint64_t most = tokens_.most_bytes();
-  const std::uint64_t before = token_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  const bool fits = most == 0 || (before <= most && bytes <= most - before);
-  const std::string_view name = ops_[op].name;
-  Status status = Status::ok;
-  if (fits) {
-    status = token_table_.op(step, op, name, slot.tensors.slices(), inputs);
-  } else {
-    token_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    status = token_table_.lost(step, name, bytes);
-    if (!std::exchange(told_token_bytes_, true))
-      dump_.say("model \"" + texts_.front() + "\": step " + std::to_string(step) + " has used up " +
-                std::to_string(most) + " bytes, as opdump.tokens.max_bytes_per_token allows for " +
-                std::to_string(tokens_.kept().size()) + " of its tokens: operator \"" + std::string(name) +
-                "\" with " + std::to_string(bytes) + " bytes is lost, and so may others be");
-  }
-  if (status != Status::ok)
-    static_cast<void>(
-        dump_.fail(status, [&] { return "the table of tokens of model \"" + texts_.front() + '"'; }));
-  return fits ? Status::ok : Status::unrecordable;
-}
-
-Status opdump_attach_model::begin_step(std::uint64_t step, const opdump_attach_tokens* tokens) {
+Status opdump_attach_model::begin_step(std::uint64_t step) {
   if (open_.exchange(true, std::memory_order_acquire))
     return dump_.fail(Status::step_open, [&] { return "a step of model \"" + texts_.front() + '"'; });
   ++steps_;
@@ -307,38 +223,23 @@ Status opdump_attach_model::begin_step(std::uint64_t step, const opdump_attach_t
   Slot& slot = dump_.lock_slot(lock);
   if (!dump_.on()) return Status::ok;
   asked_step_ = step;
-  const Status taken = take_tokens(tokens);
   // A dynamic model's first operator opens it.
   if (loaded_.load(std::memory_order_acquire)) open_gate(slot);
-  return taken;
-}
-
-/// Of a model whose tensors nobody knew when it was loaded: what the first tokens of a phase have taken.
-void opdump_attach_model::tell_first_tokens() {
-  const auto phase = static_cast<std::size_t>(tokens_.phase());
-  const std::uint64_t bytes = token_bytes_.load(std::memory_order_relaxed);
-  if (!dynamic_ || bytes == 0 || std::exchange(told_phase_[phase], true)) return;
-  const std::size_t tokens = tokens_.kept().size();
-  dump_.say("model \"" + texts_.front() + "\": its first step of " + std::string(kTokenPhaseWords[phase]) +
-            " took " + std::to_string(bytes) + " bytes of tensors for " + std::to_string(tokens) +
-            (tokens == 1 ? " token" : " tokens"));
+  return Status::ok;
 }
 
 /// Begins the step in the plan, and shows what it captures.
 void opdump_attach_model::open_gate(Slot& slot) {
   const std::uint64_t step = asked_step_ == OPDUMP_NEXT_STEP ? plan_.next_step : asked_step_;
-  const Status status =
-      passes_step_ ? slot.recorder->pass_step(plan_, step) : slot.recorder->begin_step(plan_, step);
+  const Status status = slot.recorder->begin_step(plan_, step);
   if (status != Status::ok) {
     static_cast<void>(dump_.fail(status, [&] { return "a step of model \"" + texts_.front() + '"'; }));
     return;
   }
-  if (passes_step_) return;
   step_.store(step, std::memory_order_relaxed);
   const std::uint8_t* const bits = slot.recorder->bits();
   // Each capture takes part in the step by itself, on the recorder of its thread.
   static_cast<void>(slot.recorder->leave_step());
-  if (by_tokens_ && bits != nullptr) tell_tokens(step);
   __atomic_store_n(&gate_.bits, bits, __ATOMIC_RELEASE);
 }
 
@@ -351,11 +252,6 @@ Status opdump_attach_model::end_step() {
     // The dump may have ended while this waited for the lock.
     if (dump_.on() && plan_.triggers != nullptr && slot.recorder != nullptr)
       slot.recorder->finish_step(plan_, step_.load(std::memory_order_relaxed));
-  }
-  if (by_tokens_) {
-    std::unique_lock<std::mutex> lock;
-    static_cast<void>(dump_.lock_slot(lock));
-    if (by_tokens_ && !passes_step_) tell_first_tokens();
   }
   if (open_.exchange(false, std::memory_order_release)) return Status::ok;
   return dump_.fail(Status::step_not_open,
@@ -464,13 +360,8 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   const bool both = takes_both(op);
   if (!both && (bits & kCaptureInputs) == 0) inputs = {};
   if (!both && (bits & kCaptureOutputs) == 0) outputs = {};
-  const std::uint64_t step = step_.load(std::memory_order_relaxed);
-  const TensorRefusal refusal = slot.tensors.take(inputs, outputs, by_tokens_ ? &tokens_ : nullptr);
-  if (refusal.status == Status::ok && by_tokens_) status = check_tokens(slot, op, step, inputs.count);
-  if (status != Status::ok) {
-    static_cast<void>(slot.recorder->refuse(op, status));
-    static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
-  } else if (refusal.status == Status::ok) {
+  const TensorRefusal refusal = slot.tensors.take(inputs, outputs);
+  if (refusal.status == Status::ok) {
     const AttachMemory::During during(slot.tensors.sources());
     status = slot.recorder->capture(op, slot.tensors.inputs(), slot.tensors.outputs());
     if (status != Status::ok) status = dump_.fail(status, [&] { return "operator " + quoted(op); });

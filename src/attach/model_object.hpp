@@ -13,8 +13,6 @@
 #include "src/attach/card_notes.hpp"
 #include "src/attach/dump_object.hpp"
 #include "src/attach/op_names.hpp"
-#include "src/attach/step_tokens.hpp"
-#include "src/attach/token_table.hpp"
 
 /// A model as attach.h has it. It is loaded by its first step in a dump that is on, or when it is asked which
 /// operators are wanted, so that no order of calls can be wrong.
@@ -36,8 +34,7 @@ struct opdump_attach_model {
   opdump::Status describe_op(std::uint32_t op, const opdump_attach_op_info& info);
   opdump::Status describe(const opdump_attach_model_info& info);
 
-  /// `tokens`: null: it has none.
-  opdump::Status begin_step(std::uint64_t step, const opdump_attach_tokens* tokens = nullptr);
+  opdump::Status begin_step(std::uint64_t step);
   opdump::Status end_step();
   std::uint32_t see_op(const char* name, const char* type);
   opdump::Status capture(std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
@@ -72,11 +69,6 @@ struct opdump_attach_model {
   void add_flags(std::uint32_t flags, std::vector<opdump::OpAttribute>& attributes);
   void tell_repeated(std::string_view name, std::string_view own);
   void open_gate(Slot& slot);
-  opdump::Status take_tokens(const opdump_attach_tokens* tokens);
-  void tell_token_bytes();
-  void tell_first_tokens();
-  void tell_tokens(std::uint64_t step);
-  opdump::Status check_tokens(Slot& slot, std::uint32_t op, std::uint64_t step, std::size_t inputs);
   std::uint32_t see(Slot& slot, const char* name, const char* type);
   bool load_growing(Slot& slot);
   opdump::Status take_failure(Slot& slot, std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
@@ -107,17 +99,8 @@ struct opdump_attach_model {
   bool card_due_ = false;                  ///< with the control lock: the dump lacks the card
   bool card_written_ = false;              ///< with the model's lock, since the model was loaded
   std::atomic<std::uint64_t> step_{0};
-  std::uint64_t asked_step_ = 0;          ///< of a dynamic model that is not loaded yet
-  std::uint64_t steps_ = 0;               ///< that have begun
-  opdump::attaching::StepTokens tokens_;  ///< of the open step; changed while nothing is captured
-  opdump::attaching::TokenTable token_table_;
-  /// The config takes the open step by its tokens. With a slot locked it does not change.
-  std::atomic<bool> by_tokens_{false};
-  bool passes_step_ = false;  ///< and does not take it
-  std::uint64_t token_steps_taken_ = 0;
-  std::atomic<std::uint64_t> token_bytes_{0};  ///< that the open step has captured
-  bool told_token_bytes_ = false;
-  bool told_phase_[opdump::kTokenPhases] = {};
-  bool full_ = false;  ///< told that there are more than `max_ops_`
+  std::uint64_t asked_step_ = 0;  ///< of a dynamic model that is not loaded yet
+  std::uint64_t steps_ = 0;       ///< that have begun
+  bool full_ = false;             ///< told that there are more than `max_ops_`
   bool told_repeated_ = false;
 };

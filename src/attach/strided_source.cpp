@@ -14,7 +14,7 @@ Status StridedSource::copy(std::byte* to, std::uint64_t offset, std::size_t coun
     const std::uint64_t within = offset % run_bytes;
     std::int64_t at = static_cast<std::int64_t>(within);
     for (std::size_t i = dims.size(); i-- != 0; run /= dims[i])
-      at += strides[i] * static_cast<std::int64_t>(entry(i, run % dims[i]));
+      at += strides[i] * static_cast<std::int64_t>(run % dims[i]);
     const std::size_t part = static_cast<std::size_t>(std::min<std::uint64_t>(run_bytes - within, count));
     Status status = Status::ok;
     if (read != nullptr) {
@@ -36,7 +36,7 @@ Status set_runs(StridedSource& source, std::uint64_t element_bytes, std::span<co
   std::size_t outer = dims.size();
   source.run_bytes = element_bytes;
   const auto is_dense = [&](std::size_t i) {
-    return !source.picks(i) && (dims[i] == 1 || strides[i] == static_cast<std::int64_t>(source.run_bytes));
+    return dims[i] == 1 || strides[i] == static_cast<std::int64_t>(source.run_bytes);
   };
   for (; outer != 0 && is_dense(outer - 1); --outer) source.run_bytes *= dims[outer - 1];
   source.dims = dims.first(outer);

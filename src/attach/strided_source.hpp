@@ -12,13 +12,6 @@
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The entries of one dim that are taken, of which the dense tensor has only these.
-struct PickedEntries {
-  std::size_t axis = SIZE_MAX;  ///< SIZE_MAX: all entries of every dim
-  std::span<const std::uint64_t> entries{};
-};
-inline constexpr std::size_t kMostPicked = 2;
-
 /// A tensor that does not lie dense where the CPU reads it. Its elements, one behind the other, have the
 /// addresses from `address` on for the time of one capture.
 struct StridedSource {
@@ -30,27 +23,16 @@ struct StridedSource {
   const std::byte* data = nullptr;
   opdump_status (*read)(void*, void*, std::uint64_t, std::size_t) = nullptr;  ///< null: the CPU reads
   void* context = nullptr;
-  PickedEntries picked[kMostPicked]{};
 
   bool holds(Address at) const { return at - address < bytes; }
 
   /// Copies from the dense tensor's byte `offset` on. Errors of `read`.
   [[nodiscard]] Status copy(std::byte* to, std::uint64_t offset, std::size_t count) const;
-
-  /// Where entry `i` of dim `axis` lies among those of the runtime.
-  std::uint64_t entry(std::size_t axis, std::uint64_t i) const {
-    for (const PickedEntries& pick : picked) {
-      if (pick.axis == axis) return pick.entries[i];
-    }
-    return i;
-  }
-  bool picks(std::size_t axis) const { return axis == picked[0].axis || axis == picked[1].axis; }
 };
 
 /// Sets up runs and dims of `source` for a tensor of `element_bytes` and these strides: as few runs as there
 /// can be. `invalid_tensor` when an element lies before `data` or, with `readable` not 0, ends behind
-/// `data + readable`, or when an offset has more than 63 bits. `dims` and `strides` must stay. Where `source`
-/// picks entries, `dims` count these, and all of them lie in a tensor that has been checked without.
+/// `data + readable`, or when an offset has more than 63 bits. `dims` and `strides` must stay.
 [[nodiscard]] Status set_runs(StridedSource& source, std::uint64_t element_bytes, std::span<const Dim> dims,
                               std::span<const std::int64_t> strides, std::uint64_t readable);
 

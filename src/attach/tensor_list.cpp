@@ -16,13 +16,12 @@ bool overlap(const TensorView& one, const TensorView& other) {
 
 }  // namespace
 
-TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs, const StepTokens* tokens) {
+TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs) {
   taken_.clear();
   views_.clear();
   sources_.clear();
   source_of_.clear();
   dims_.clear();
-  strides_.clear();
   inputs_ = inputs.count;
   std::size_t dims = 0;
   for (const bool is_output : {false, true}) {
@@ -43,15 +42,10 @@ TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs, co
   }
   // So that no dim moves while views refer to it.
   dims_.reserve(dims);
-  if (tokens != nullptr) {
-    strides_.reserve(dims);
-    if (slices_.size() < taken_.size()) slices_.resize(taken_.size());
-  }
   views_.resize(taken_.size());
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     const bool is_output = i >= inputs_;
-    Status status = tokens == nullptr ? Status::ok : slice_tensor(taken_[i], *tokens, slices_[i]);
-    if (status == Status::ok) status = take(taken_[i], views_[i], tokens == nullptr ? nullptr : &slices_[i]);
+    const Status status = take(taken_[i], views_[i]);
     if (status != Status::ok)
       return {status, is_output, static_cast<std::uint32_t>(is_output ? i - inputs_ : i)};
     if (source_of_.size() != sources_.size()) source_of_.push_back(i);
@@ -60,7 +54,7 @@ TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs, co
   return {};
 }
 
-Status TensorList::take(const opdump_attach_tensor& from, TensorView& view, const TensorSlice* slice) {
+Status TensorList::take(const opdump_attach_tensor& from, TensorView& view) {
   if (from.dtype < 0 || from.dtype >= kKnownDTypes) return Status::unknown_dtype;
   view = {};
   view.address = address_of(from.data);
@@ -74,16 +68,13 @@ Status TensorList::take(const opdump_attach_tensor& from, TensorView& view, cons
   if (from.strides == nullptr) {
     // What cannot be counted is told by the recorder, in numbers.
     view.bytes = from.bytes != 0 || !countable ? from.bytes : packed;
-    const bool cuts = slice != nullptr && slice->cuts();
-    if ((from.read == nullptr && !cuts) || view.bytes == 0) return Status::ok;
-    if (cuts && !countable) return Status::uncountable_shape;
+    if (from.read == nullptr || view.bytes == 0) return Status::ok;
   } else {
     if (!countable) return Status::uncountable_shape;
     if (codes_of(view.dtype).bits % 8 != 0 || codes_of(view.dtype).bits == 0) return Status::not_supported;
     view.bytes = packed;
     if (packed == 0) return Status::ok;
   }
-  if (slice != nullptr && slice->cuts()) return take_slice(from, *slice, view);
   StridedSource source{.bytes = view.bytes,
                        .run_bytes = view.bytes,
                        .data = static_cast<const std::byte*>(from.data),
@@ -97,50 +88,6 @@ Status TensorList::take(const opdump_attach_tensor& from, TensorView& view, cons
   }
   sources_.push_back(source);
   return Status::ok;
-}
-
-/// Those of a shape that `copy_dims` has made.
-std::span<Dim> TensorList::own_dims(Shape shape) {
-  return std::span(dims_).subspan(static_cast<std::size_t>(shape.data() - dims_.data()), shape.size());
-}
-
-Status TensorList::take_slice(const opdump_attach_tensor& from, const TensorSlice& slice, TensorView& view) {
-  const std::uint64_t element_bytes = codes_of(view.dtype).bits / 8;
-  if (codes_of(view.dtype).bits % 8 != 0 || element_bytes == 0) return Status::not_supported;
-  const std::size_t first = strides_.size();
-  strides_.resize(first + from.rank);
-  const std::span<std::int64_t> strides = std::span(strides_).subspan(first);
-  std::int64_t dense = static_cast<std::int64_t>(element_bytes);
-  for (std::size_t i = from.rank; i-- != 0;) {
-    strides[i] = from.strides != nullptr ? from.strides[i] : dense;
-    dense *= from.dims[i];
-  }
-  StridedSource source{
-      .data = static_cast<const std::byte*>(from.data), .read = from.read, .context = from.context};
-  Status status = set_runs(source, element_bytes, view.shape, strides, from.bytes);
-  if (status != Status::ok) return status;
-  const auto pick = [&](std::size_t number, std::uint32_t axis, std::span<const std::uint64_t> entries) {
-    if (axis == 0) return;
-    source.picked[number] = {axis - 1, entries};
-    const Dim before = std::exchange(own_dims(view.shape)[axis - 1], entries.size());
-    // In the framework it has the same axes, unless it has another rank.
-    if (view.original_shape.size() == view.shape.size() && view.original_shape[axis - 1] == before)
-      own_dims(view.original_shape)[axis - 1] = entries.size();
-  };
-  pick(0, slice.whole ? 0 : slice.axis, slice.entries);
-  pick(1, slice.head_axis, slice.heads);
-  if (!count_bytes(view.dtype, view.shape, view.bytes)) return Status::uncountable_shape;
-  if (view.bytes == 0) return Status::ok;
-  status = set_runs(source, element_bytes, view.shape, strides, 0);
-  source.bytes = view.bytes;
-  if (status == Status::ok) sources_.push_back(source);
-  return status;
-}
-
-std::uint64_t TensorList::bytes() const {
-  std::uint64_t bytes = 0;
-  for (const TensorView& view : views_) bytes += view.bytes;
-  return bytes;
 }
 
 Shape TensorList::copy_dims(const std::int64_t* dims, std::uint32_t rank) {

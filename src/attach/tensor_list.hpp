@@ -6,7 +6,6 @@
 
 #include "opdump/types/tensor.hpp"
 #include "src/attach/attach_layout.hpp"
-#include "src/attach/step_tokens.hpp"
 #include "src/attach/strided_source.hpp"
 #include "src/attach/struct_list.hpp"
 
@@ -26,22 +25,16 @@ struct TensorRefusal {
 /// operator to operator.
 class TensorList {
  public:
-  /// Takes the tensors of the runtime, or with `tokens` what these take of them. What they refer to must stay
-  /// until the next call. Allocates while the lists get longer than ever before.
-  TensorRefusal take(RuntimeTensors inputs, RuntimeTensors outputs, const StepTokens* tokens = nullptr);
+  /// Takes the tensors of the runtime. What they refer to must stay until the next call. Allocates while the
+  /// lists get longer than ever before.
+  TensorRefusal take(RuntimeTensors inputs, RuntimeTensors outputs);
 
   std::span<const TensorView> inputs() const { return std::span(views_).first(inputs_); }
   std::span<const TensorView> outputs() const { return std::span(views_).subspan(inputs_); }
   std::span<const StridedSource> sources() const { return sources_; }
 
-  /// With `tokens`: what was taken of each tensor, inputs first.
-  std::span<const TensorSlice> slices() const { return std::span(slices_).first(taken_.size()); }
-  std::uint64_t bytes() const;
-
  private:
-  Status take(const opdump_attach_tensor& from, TensorView& view, const TensorSlice* slice);
-  Status take_slice(const opdump_attach_tensor& from, const TensorSlice& slice, TensorView& view);
-  std::span<Dim> own_dims(Shape shape);
+  Status take(const opdump_attach_tensor& from, TensorView& view);
   Shape copy_dims(const std::int64_t* dims, std::uint32_t rank);
   void place_sources();
 
@@ -49,8 +42,6 @@ class TensorList {
   std::size_t inputs_ = 0;
   std::vector<opdump_attach_tensor> taken_;
   std::vector<Dim> dims_;
-  std::vector<std::int64_t> strides_;
-  std::vector<TensorSlice> slices_;  ///< never fewer than tensors, so that their lists are kept
   std::vector<StridedSource> sources_;
   std::vector<std::size_t> source_of_;  ///< the view of each source
 };

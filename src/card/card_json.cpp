@@ -83,10 +83,6 @@ class CardWriter {
     json_.close(']');
   }
 
-  void put_axis(std::string_view key, std::uint32_t axis) {
-    if (axis != 0) json_.key(key).number(axis - 1);
-  }
-
   void put_tensor(const CardTensor& tensor) {
     put_text("tensor", tensor.name);
     if (tensor.constant) json_.key("constant").flag(true);
@@ -102,9 +98,6 @@ class CardWriter {
       }
       json_.close(']');
     }
-    put_axis("tokens_along", tensor.token_axis);
-    put_axis("heads_along", tensor.head_axis);
-    put_axis("cells_along", tensor.cell_axis);
     if (tensor.quant.scheme != QuantScheme::none) {
       json_.key("quant");
       put_quant(json_, tensor.quant);

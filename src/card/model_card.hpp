@@ -21,10 +21,6 @@ struct CardTensor {
   bool constant = false;           ///< the model holds its elements
   std::vector<Dim> shape;
   Quantisation quant;
-  // Counted from 1, as attach.h has them; 0: it has none.
-  std::uint32_t token_axis = 0;
-  std::uint32_t head_axis = 0;
-  std::uint32_t cell_axis = 0;  ///< of a KV cache
 };
 
 /// An attribute of an operator. `json` is its value as JSON.

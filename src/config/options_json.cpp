@@ -12,7 +12,7 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 25> kOptionKeys = {"ring_bytes",
+constexpr std::array<std::string_view, 24> kOptionKeys = {"ring_bytes",
                                                           "when_full",
                                                           "block_limit_ms",
                                                           "journal",
@@ -34,7 +34,6 @@ constexpr std::array<std::string_view, 25> kOptionKeys = {"ring_bytes",
                                                           "privacy",
                                                           "privacy_unmatched",
                                                           "seal",
-                                                          "tokens",
                                                           "trigger",
                                                           "trigger_limits"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
@@ -63,8 +62,6 @@ constexpr std::string_view kSealUnread =
 constexpr OptionalKey kOptionalKeys[] = {
     {"privacy", &ConfigContext::privacy, kPrivacyUnread},
     {"privacy_unmatched", &ConfigContext::privacy, kPrivacyUnread},
-    {"tokens", &ConfigContext::tokens,
-     "only a program that tells its tokens, by attach.h, can follow it: leave it out"},
     {"seal", &ConfigContext::seal, kSealUnread},
     {"trigger", &ConfigContext::triggers, kTriggerUnread},
     {"trigger_limits", &ConfigContext::triggers, kTriggerUnread},

@@ -7,7 +7,6 @@ usage: llama_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 import json
 import pathlib
 import platform
-import shutil
 import subprocess
 import sys
 import unittest
@@ -15,9 +14,6 @@ import unittest
 import gguf_llama
 import npm_packages
 from tapped_program import TappedProgram, build, run
-
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
-from with_numpy import numpy  # noqa: E402
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
@@ -90,82 +86,6 @@ class Llama(TappedProgram):
               f'with all inputs and outputs dumped; logits of {differing} of 32 steps differ')
         self.assertEqual(differing, 0)
         self.check_dump(0)
-
-    def of_tokens(self, name, rules, *arguments, steps=6):
-        """A run with rules for tokens, whose dump is moved to a folder of that name."""
-        done = self.decode(steps, {'dump_list': [{}]}, arguments, tokens=rules)
-        self.check_dump(0)
-        self.dump.rename(self.folder / name)
-        self.dump.mkdir()
-        return done
-
-    def compare(self, mine, golden):
-        done = subprocess.run([OPDUMP, 'compare', '--json', '--limits', 'euclid=0.0001', mine, golden], cwd=self.folder,
-                              text=True, capture_output=True, check=False)
-        return done.returncode, json.loads(done.stdout)
-
-    def test_another_cache_differs_first_in_a_layer_and_token(self):
-        for kind in ('f16', 'q8_0'):
-            self.of_tokens(kind, {'kv': 'new'}, kind)
-        status, found = self.compare('q8_0', 'f16')
-        self.assertEqual(status, 1)
-        tensors = [tensor for tensor in found['tensors'] if tensor['mine'] and tensor['golden']]
-        self.assertEqual({tensor['place'] for tensor in tensors}, {f'llama/token {i}' for i in range(9)})
-        # What is stored of the first layer's first key is the first that is another.
-        first = found['first_diverging']['text']
-        self.assertTrue(first.startswith('SET_ROWS "cache_k_l0_(view)" at llama/token 0, diverges: output 0'), first)
-        print(f'q8_0 for f16: {first}')
-        alike = self.compare('f16', 'f16')
-        self.assertEqual((alike[0], [tensor for tensor in alike[1]['tensors'] if tensor['equal'] != tensor['elements']]), (0, []))
-
-    @unittest.skipIf(numpy is None, 'no NumPy')
-    def test_new_rows_are_those_of_the_whole_cache(self):
-        folders = {}
-        for kind in ('f16', 'q8_0'):
-            for kv in ('all', 'new'):
-                folders[kind, kv] = self.of_tokens(f'{kind}-{kv}', {'kv': kv}, kind)
-        for kind, row in (('f16', 2 * gguf_llama.WIDTH), ('q8_0', gguf_llama.WIDTH // 32 * 34)):
-            found = 0
-            for path in (self.folder / f'{kind}-new').rglob('SET_ROWS.*'):
-                step = int(path.parent.name)
-                whole = next((self.folder / f'{kind}-all').rglob(f'{step}/{path.name.split(".65535")[0]}.*')).read_bytes()
-                cells = range(4) if step == 0 else [3 + step]
-                cache = numpy.frombuffer(whole[-256 * row:], numpy.uint8).reshape(256, row)
-                new = numpy.frombuffer(path.read_bytes()[-len(cells) * row:], numpy.uint8).reshape(len(cells), row)
-                self.assertTrue((new == cache[list(cells)]).all(), path)
-                self.assertTrue(new.any())
-                found += 1
-            self.assertEqual(found, 2 * gguf_llama.LAYERS * 6)
-
-    def test_a_prompt_in_one_step_and_token_by_token(self):
-        one = self.of_tokens('one', {'kv': 'new', 'rows': 'last'})
-        many = self.of_tokens('many', {'kv': 'new'}, 'token_by_token', steps=9)
-        self.assertEqual(one.printed, many.printed)
-        status, found = self.compare('one', 'many')
-        self.assertEqual(status, 0)
-        pairs = [tensor for tensor in found['tensors'] if tensor['mine'] and tensor['golden']]
-        self.assertEqual({tensor['place'] for tensor in pairs}, {f'llama/token {i}' for i in range(3, 9)})
-        self.assertFalse(any(tensor['mine'] and not tensor['golden'] for tensor in found['tensors']))
-
-    def test_a_token_takes_what_was_forecast(self):
-        for kind in ('f16', 'q8_0'):
-            self.of_tokens('first', {'kv': 'new', 'phase': 'decode'}, kind)
-            card = next((self.folder / 'first').rglob('*.model.json'))
-            told = json.loads(subprocess.run([OPDUMP, 'check', '--json', self.folder / 'acl.json', '--model', card],
-                                             stdout=subprocess.PIPE, check=True).stdout)['models'][0]['decode']
-            self.assertEqual((told['bytes_per_step'], told['unsized_tensors']), (0, 0))
-            run = self.of_tokens('second', {'kv': 'new', 'phase': 'decode', 'every': 2,
-                                            'max_bytes_per_token': told['bytes_per_token']}, kind)
-            self.assertIn(f"its first step of decode took {told['bytes_per_token']} bytes of tensors for 1 token", run.told)
-            taken = {}
-            shown = subprocess.run([OPDUMP, 'show', '--json', self.folder / 'second'], stdout=subprocess.PIPE, check=True)
-            for record in json.loads(shown.stdout)['records']:
-                taken.setdefault(record['kept'], []).extend(tensor['bytes'] for tensor in record['tensors'])
-            self.assertEqual({token: sum(sizes) for token, sizes in taken.items()},
-                             {token: told['bytes_per_token'] for token in ('4', '6', '8')})
-            print(f"{kind}: {told['bytes_per_token']} bytes of tensors per token, as forecast")
-            for name in ('first', 'second'):
-                shutil.rmtree(self.folder / name)
 
     def test_the_card_tells_what_weights_stand_for(self):
         self.decode(4, {'dump_step': '1', 'dump_mode': 'all', 'dump_list': [

@@ -9,7 +9,6 @@
 
 #include "opdump/attach.hpp"
 #include "opdump/config/write_blob.hpp"
-#include "opdump/types/tokens.hpp"
 #include "platform/posix/basic_file_dump.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "src/card/hexadecimal.hpp"
@@ -153,13 +152,6 @@ TEST_CASE("seal: a session is sealed in one way") {
   DumpConfig conflict = sealed;
   conflict.form.layout = Layout::mindspore_cpu;
   CHECK(kit.apply(conflict) == Status::not_supported);
-  // A table of tokens would say in clear how long a text was.
-  const TokenRules tokens;
-  conflict = sealed;
-  conflict.options.tokens = &tokens;
-  kit.take_tokens();
-  CHECK(kit.apply(conflict) == Status::not_supported);
-  CHECK(kit.store_error().find("tokens") != std::string::npos);
 }
 
 TEST_CASE("seal: no card of a model is written beside a sealed dump, nor from a plan") {

@@ -57,7 +57,7 @@ class AttachRun {
     std::map<std::string, std::string> records;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path())) {
       if (!entry.is_regular_file() || entry.path().extension() == ".journal" ||
-          entry.path().extension() == ".tokens" || entry.path().extension() == ".day" || is_card(entry))
+          entry.path().extension() == ".day" || is_card(entry))
         continue;
       const std::string name = entry.path().filename().string();
       const std::string step = entry.path().parent_path().filename().string();

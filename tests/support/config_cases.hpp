@@ -33,7 +33,7 @@ inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& cor
   std::vector<ConfigCase> cases;
   for (const std::string dialect : {"cann", "lite", "mindspore", "torchair"}) {
     for (const PackedConfig& config : read_packed_configs(corpus / (dialect + ".txt"))) {
-      if (config.folder == "refuse" || config.folder == "tokens") continue;
+      if (config.folder == "refuse") continue;
       ConfigContext context = context_of(config.name);
       context.privacy = privacy_reader();
       context.seal = seal_reader();

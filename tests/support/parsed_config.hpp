@@ -50,10 +50,8 @@ inline ParsedConfig parse_case_of(const std::string& path, const ConfigContext& 
 
 /// Parses a case of CANN's dialect.
 inline ParsedConfig parse_file(const std::string& folder, const std::string& name) {
-  return parse_case_of("cann/" + folder + '/' + name, {.privacy = privacy_reader(),
-                                                       .seal = seal_reader(),
-                                                       .tokens = tokens_reader(),
-                                                       .triggers = trigger_reader()});
+  return parse_case_of("cann/" + folder + '/' + name,
+                       {.privacy = privacy_reader(), .seal = seal_reader(), .triggers = trigger_reader()});
 }
 
 }  // namespace opdump::tests

@@ -1,9 +1,8 @@
-// usage: llama MODEL.gguf BACKENDS STEPS [LOGITS [repack | f16 | q8_0 | token_by_token]]
+// usage: llama MODEL.gguf BACKENDS STEPS [LOGITS [repack]]
 // Reads a prompt and continues it, each time by the likeliest token, with the stock libraries of llama.cpp.
-// The tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, unless it is read
-// token by token, and each later one a token. LOGITS is a file that gets the logits of each step. Weights
-// stay as the model has them, so that they can be dumped, unless they may be repacked; f16 and q8_0 are for
-// the KV cache.
+// The tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, and each later one a
+// token. LOGITS is a file that gets the logits of each step. Weights stay as the model has them, so that they
+// can be dumped, unless they may be repacked.
 #include <llama.h>
 
 #include <algorithm>
@@ -23,8 +22,7 @@ int main(int count, char** arguments) {
       nullptr);
   ggml_backend_load_all_from_path(arguments[2]);
   llama_model_params model_params = llama_model_default_params();
-  const std::string_view option = count > 5 ? arguments[5] : "";
-  model_params.use_extra_bufts = option == "repack";
+  model_params.use_extra_bufts = count > 5 && std::string_view(arguments[5]) == "repack";
   llama_model* const model = llama_model_load_from_file(arguments[1], model_params);
   if (model == nullptr) return 1;
 
@@ -33,10 +31,6 @@ int main(int count, char** arguments) {
   llama_context_params params = llama_context_default_params();
   params.n_ctx = 64;
   params.n_threads = params.n_threads_batch = 1;
-  if (option == "f16" || option == "q8_0") {
-    params.type_k = params.type_v = option == "f16" ? GGML_TYPE_F16 : GGML_TYPE_Q8_0;
-    params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;  // others need it for values
-  }
   tap.set(params);  // opdump
   llama_context* const context = llama_init_from_model(model, params);
   if (context == nullptr) return 1;
@@ -46,15 +40,13 @@ int main(int count, char** arguments) {
   std::vector<llama_token> text = {1, 5, 9, 2};
   std::size_t read = 0;
   for (int i = 0; i < std::atoi(arguments[3]); ++i) {
-    const std::size_t more = option == "token_by_token" ? 1 : text.size() - read;
-    const llama_batch batch = llama_batch_get_one(text.data() + read, static_cast<int>(more));
-    const auto step = tap.step(batch);  // opdump
+    const llama_batch batch = llama_batch_get_one(text.data() + read, static_cast<int>(text.size() - read));
+    const auto step = tap.step();  // opdump
     if (llama_decode(context, batch) != 0) return 1;
     const float* const logits = llama_get_logits_ith(context, -1);
     if (logits_file != nullptr)
       std::fwrite(logits, sizeof *logits, static_cast<std::size_t>(vocabulary), logits_file);
-    read += more;
-    if (read < text.size()) continue;
+    read = text.size();
     text.push_back(static_cast<llama_token>(std::max_element(logits, logits + vocabulary) - logits));
     std::printf("%d ", text.back());
   }

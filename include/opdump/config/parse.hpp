@@ -125,17 +125,14 @@ struct ConfigContext {
   const OptionReader* seal = nullptr;
   /// For a "seal" that names a file. Null: it is refused.
   SealKeyReader read_seal_key = nullptr;
-  /// `tokens_reader` of a program that tells its tokens. Null: nobody tells them, and "tokens" is refused.
-  const OptionReader* tokens = nullptr;
   /// `trigger_reader` of a program with a history and triggers. Null refuses "trigger".
   const OptionReader* triggers = nullptr;
 };
 
-/// What reads "privacy", "seal", "tokens", and "trigger" with "trigger_limits". Only a program that calls
-/// such a function has its code.
+/// What reads "privacy", "seal", and "trigger" with "trigger_limits". Only a program that calls such a
+/// function has its code.
 const OptionReader* privacy_reader();
 const OptionReader* seal_reader();
-const OptionReader* tokens_reader();
 const OptionReader* trigger_reader();
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are

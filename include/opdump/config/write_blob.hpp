@@ -7,8 +7,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// `config` as a plan that `load_plan` reads on the device. Empty for a config with rules for tokens, which no
-/// device takes. For hosts: allocates.
+/// `config` as a plan that `load_plan` reads on the device. For hosts: allocates.
 std::vector<std::byte> write_plan(const DumpConfig& config);
 
 }  // namespace OPDUMP_NAMESPACE

@@ -35,7 +35,8 @@ template <class Plan>
 void count_to([[maybe_unused]] Plan& plan, [[maybe_unused]] std::uint64_t step) {
   if constexpr (!build::kLean) {
     if (step < plan.steps_end) return;
-    if (step > plan.steps_end) [[unlikely]] skip_to(plan, step);
+    if (step > plan.steps_end) [[unlikely]]
+      skip_to(plan, step);
     plan.steps_end = step + 1;
   }
 }
@@ -65,18 +66,6 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
     if (plan.triggers != nullptr && bits_ != nullptr) [[unlikely]]
       sender().context().triggers->step_begins(sender(), plan);
   }
-  return Status::ok;
-}
-
-template <class Memory>
-inline Status BasicRecorder<Memory>::pass_step(ModelPlan& plan, std::uint64_t step) {
-  if (!build::kEnabled) return Status::ok;
-  if (plan.model == nullptr) return Status::model_not_loaded;
-  if (own_plan() != nullptr) return Status::step_open;
-  if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
-  plan.next_step = step + 1;
-  recorder_steps::count_to(plan, step);
-  recorder_steps::count_step(plan, false);
   return Status::ok;
 }
 
@@ -250,9 +239,8 @@ constexpr bool BasicRecorder<Memory>::is_special(std::uint8_t bits) {
 
 /// Captures all of `tensors`.
 template <class Memory>
-inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan,
-                                                                           std::size_t op,
-                                                                           const CapturedTensors& tensors) {
+inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan, std::size_t op,
+                                                    const CapturedTensors& tensors) {
   const std::uint64_t unix_us = sender().begin_record(plan.target);
   if constexpr (build::kLean) {
     sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
@@ -314,8 +302,10 @@ inline Status BasicRecorder<Memory>::capture_in_parts(std::size_t op, const Capt
 template <class Memory>
 OPDUMP_APART inline Status BasicRecorder<Memory>::capture_if_overflowed(std::size_t op,
                                                                         const CapturedTensors& tensors) {
-  if constexpr (!build::kLean) return Status::not_supported;
-  else return LeanOverflowCapture<Memory>(sender(), overflow_, *own_plan(), op, tensors).check();
+  if constexpr (!build::kLean)
+    return Status::not_supported;
+  else
+    return LeanOverflowCapture<Memory>(sender(), overflow_, *own_plan(), op, tensors).check();
 }
 
 /// Captures what the config wants of an operator whether it overflows or not.
@@ -351,8 +341,8 @@ OPDUMP_APART inline void BasicRecorder<Memory>::tell_doubtful(const ModelPlan& p
   SessionLog* const log = sender().context().log;
   if (log == nullptr) return;
   const DumpTarget& target = (*sender().context().targets)[plan.target];
-  const bool in_table = target.form.data != DumpData::tensor && digest_bytes(target.form) == 0 &&
-                        has_table(target.form.layout);
+  const bool in_table =
+      target.form.data != DumpData::tensor && digest_bytes(target.form) == 0 && has_table(target.form.layout);
   tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     std::uint64_t needed = 0;
     if (fault_of(tensor, needed) != TensorFault::none) return;

@@ -73,7 +73,6 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config, bool si
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
   if (!sink_follows && !seal_key(config.options).empty()) return Status::not_supported;
   if constexpr (!build::kLean && kAlways<Memory>) {
-    if (config.options.tokens != nullptr) return Status::not_supported;
     const TriggerWatch<Memory>* const triggers = context_.triggers;
     if (!triggers_of(config.options).empty() && (triggers == nullptr || !triggers->follows(config)))
       return Status::not_supported;

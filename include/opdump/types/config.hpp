@@ -99,7 +99,6 @@ inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"
 
 inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
-struct TokenRules;
 struct TriggerRule;
 
 /// What triggers may have of a day.
@@ -131,8 +130,6 @@ struct DumpOptions {
   [[no_unique_address]] Maybe<!build::kLean, std::span<const TriggerRule>> triggers{};
   [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1> trigger_bytes_per_day{};  ///< as TriggerLimits
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> trigger_firings_per_day{};
-  /// Null: the config does not speak of tokens.
-  [[no_unique_address]] Maybe<!build::kLean, const TokenRules*> tokens{};
 };
 
 /// The key that the dump is sealed for; empty: it is not.
@@ -389,13 +386,11 @@ constexpr bool has_rare_extras(const DumpConfig& config) {
 }
 
 /// Why a dump as `config` asks for it cannot be sealed; empty: it can. What a sink writes on its own account,
-/// tables of tokens, and MindSpore's files beside tensors, would be in clear.
+/// and MindSpore's files beside tensors, would be in clear.
 constexpr std::string_view seal_conflict(const DumpConfig& config) {
   if (config.form.layout != Layout::cann)
     return "only dumps in the layout \"cann\" can be sealed: others have files beside tensors, in clear";
   const DumpOptions& options = config.options;
-  if (const TokenRules* const tokens = options.tokens; tokens != nullptr)
-    return "the tables of \"tokens\" would be in clear, and tell how long texts are: leave \"tokens\" out";
   if (options.keep == Keep::newest && (options.max_bytes | options.max_files | options.reserve_bytes) != 0)
     return "\"keep\": \"newest\" with a limit would write into the journal, in clear, what it removes: take "
            "\"oldest\"";

@@ -444,7 +444,7 @@ bool TreeQuota::may_go(const Found& file) const {
   if (file.is_table()) return fnv1a(file.path) != table_;
   const std::string_view name(file.name);
   return !name.ends_with(".journal") && !name.ends_with(".model.json") && !name.ends_with(".part") &&
-         !name.ends_with(".digests") && !name.ends_with(".tokens") && name != kMappingFile;
+         !name.ends_with(".digests") && name != kMappingFile;
 }
 
 void TreeQuota::tell_in(const ObjectName& name, Fsync fsync, bool syncs_each) {

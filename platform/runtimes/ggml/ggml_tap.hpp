@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "opdump/attach.hpp"
-#include "platform/runtimes/ggml/token_axes.hpp"
 
 /// Dumps what ggml computes, in the stock binaries of llama.cpp, whisper.cpp and others. C++17; needs ggml's
 /// own headers. ggml asks before each node of a graph whether it is to be seen, and runs the nodes up to the
@@ -19,7 +18,7 @@
 ///     tap.set(context_params);                // llama_context_params, before llama_init_from_model; or
 ///     tap.set(scheduler);                     // ggml_backend_sched_t, before a graph is computed
 ///     for (...) {
-///       const auto step = tap.step(batch);  // llama_batch, whose tokens a config may ask for; or tap.step()
+///       const auto step = tap.step();
 ///       llama_decode(context, batch);
 ///     }
 ///
@@ -74,12 +73,11 @@ inline opdump_status read(void* tensor, void* to, std::uint64_t offset, std::siz
   return OPDUMP_OK;
 }
 
-/// Adds `tensor` with its strides, dims outermost first, and where tokens lie in it. Blocks of quantised
-/// elements lie in rows of bytes; the dims in the framework are then those of the elements. ggml must have
+/// Adds `tensor` with its strides, dims outermost first. Blocks of quantised elements lie in rows of bytes; the dims in the framework are then those of the elements. ggml must have
 /// computed it.
-inline void add(attach::Tensors& tensors, ggml_tensor& tensor, const TokenAxis& axis = {}) {
+inline void add(attach::Tensors& tensors, ggml_tensor& tensor) {
   std::int64_t dims[GGML_MAX_DIMS], strides[GGML_MAX_DIMS], elements[GGML_MAX_DIMS];
-  const int rank = rank_of(tensor, axis);
+  const int rank = ggml_n_dims(&tensor);
   for (int i = 0; i < rank; ++i) {
     const int from = rank - 1 - i;
     dims[i] = elements[i] = tensor.ne[from];
@@ -101,12 +99,11 @@ inline void add(attach::Tensors& tensors, ggml_tensor& tensor, const TokenAxis& 
   if (in_blocks) tensors.original_dims(Range{elements, rank});
   const ggml_backend_buffer_t buffer = buffer_of(tensor);
   if (is_elsewhere(buffer)) tensors.read_by(read, &tensor);
-  tell_axes(tensors, rank, axis);
 }
 
 /// Adds what is known of `tensor` before the model runs, for its card: all of a weight, and of others, whose
 /// shape depends on the step, name and dtype.
-inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor, const TokenAxis& axis = {}) {
+inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor) {
   const ggml_backend_buffer_t buffer = buffer_of(tensor);
   if (buffer != nullptr && ggml_backend_buffer_get_usage(buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS) {
     std::vector<std::int64_t> dims(tensor.ne, tensor.ne + ggml_n_dims(&tensor));
@@ -114,8 +111,6 @@ inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor, const Tok
                                         (ggml_blck_size(tensor.type) == 1 ? ggml_type_size(tensor.type) : 1));
     infos.add(tensor.name, dtype_of(tensor.type), std::vector<std::int64_t>(dims.rbegin(), dims.rend()));
     infos.constant();
-  } else if (axis.tells()) {
-    add_open(infos, tensor, dtype_of(tensor.type), axis);
   } else {
     infos.add(tensor.name, dtype_of(tensor.type));
   }
@@ -133,8 +128,7 @@ inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor, const Tok
 /// a time.
 class Tap {
  public:
-  Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0)
-      : dump_(dump), model_(dump, model_name, id) {
+  Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {
     model_.describe(std::string("ggml ") + ggml_version());
   }
   Tap(const Tap&) = delete;
@@ -149,32 +143,7 @@ class Tap {
   void set(ggml_backend_sched_t scheduler) { ggml_backend_sched_set_eval_callback(scheduler, eval, this); }
 
   /// Around what computes the graphs of one step.
-  [[nodiscard]] attach::Step step(std::uint64_t number = attach::kNextStep) {
-    axes_.begin(0);
-    return model_.step(number);
-  }
-  /// The same of a step that runs tokens, of one text.
-  [[nodiscard]] attach::Step step(const attach::StepTokens& tokens,
-                                  std::uint64_t number = attach::kNextStep) {
-    axes_.begin(dump_.asks_tokens() ? tokens.count : 0);
-    const std::uint32_t last = tokens.count == 0 ? 0 : tokens.count - 1;
-    next_position_ = 1 + (tokens.positions == nullptr ? tokens.first + last : tokens.positions[last]);
-    return model_.step(tokens, number);
-  }
-  /// The same of a llama_batch. Without positions its tokens come behind those of the step before.
-  template <class Batch, class = decltype(Batch::n_tokens)>
-  [[nodiscard]] attach::Step step(const Batch& batch, std::uint64_t number = attach::kNextStep) {
-    attach::StepTokens tokens;
-    tokens.count = static_cast<std::uint32_t>(batch.n_tokens);
-    tokens.first = next_position_;
-    if (batch.pos != nullptr) {
-      positions_.assign(batch.pos, batch.pos + batch.n_tokens);
-      tokens.positions = positions_.data();
-    }
-    return step(tokens, number);
-  }
-  /// For a program that gives no positions and has begun another text, or taken tokens back.
-  void continue_at(std::int64_t position) { next_position_ = position; }
+  [[nodiscard]] attach::Step step(std::uint64_t number = attach::kNextStep) { return model_.step(number); }
 
   attach::DynamicModel& model() { return model_; }
 
@@ -186,7 +155,6 @@ class Tap {
 
  private:
   bool wants(const ggml_tensor& node) {
-    if (axes_.is_on()) axes_.see(node);
     if (computes_nothing(node)) return false;
     const std::uint32_t op = model_.see(node.name, ggml_op_desc(&node));
     if (op == attach::kNoOp) return false;
@@ -205,10 +173,10 @@ class Tap {
           (is_elsewhere(buffer_of(*source)) && is_repacked(buffer_of(*source)))) {
         inputs_.add(nullptr, dtype_of(source->type), {0});
       } else {
-        add(inputs_, *source, axes_.of(*source));
+        add(inputs_, *source);
       }
     }
-    add(outputs_, node, axes_.of(node));
+    add(outputs_, node);
     model_.capture(op_, inputs_, outputs_);
     if (op_ >= described_.size()) described_.resize(op_ + std::size_t{1});
     if (!described_[op_]) describe(node);
@@ -220,9 +188,9 @@ class Tap {
     attach::TensorInfos inputs, outputs;
     for (const ggml_tensor* source : node.src) {
       if (source == nullptr) break;
-      add(inputs, *source, axes_.of(*source));
+      add(inputs, *source);
     }
-    add(outputs, node, axes_.of(node));
+    add(outputs, node);
     model_.describe(op_, inputs, outputs);
     described_[op_] = true;
   }
@@ -234,11 +202,7 @@ class Tap {
            to < from + ggml_nbytes(&source);
   }
 
-  attach::Dump& dump_;
   attach::DynamicModel model_;
-  TokenAxes axes_;
-  std::int64_t next_position_ = 0;
-  std::vector<std::int64_t> positions_;
   std::uint32_t op_ = attach::kNoOp;  ///< of the node that runs
   std::vector<bool> described_;       ///< by operator
   attach::Tensors inputs_;

@@ -33,8 +33,8 @@ constexpr std::size_t member_count() {
 // blob_format.hpp, in the description there, and as a field of the next version.
 static_assert(member_count<DumpConfig>() == 29);
 static_assert(member_count<DumpForm>() == 9);
-// without_cards is in no plan: firmware writes none. Nor is tokens: no plan is written for them.
-static_assert(member_count<DumpOptions>() == 18);
+// without_cards is in no plan: firmware writes none.
+static_assert(member_count<DumpOptions>() == 17);
 static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
@@ -177,7 +177,6 @@ inline namespace OPDUMP_NAMESPACE {
 
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
-  if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) return plan;
   config::PlanWriter writer(plan);
   const std::uint32_t version = config::version_of(config);
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})

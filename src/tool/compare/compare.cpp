@@ -56,8 +56,6 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --any-model              compares dumps whose cards or journals tell of another file of a model, by its
                                SHA-256. Other builds, configs, runtimes or versions of opdump are told on
                                stderr and refused nowhere
-      --by-step                steps go together by their numbers also where both dumps tell which tokens of a
-                               text they hold; otherwise tokens then go together by their positions
       --by-order               operators go together by their turn within a step, whatever their names
       --align                  what names leave over goes together by type, shape and values in the order of
                                execution, as between two runtimes; what one of them has fused stays over
@@ -72,9 +70,6 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
 Tensors go together by operator, role and index, and by model and step where both dumps tell them, by step alone
 where each has one model; an output also by the name of the framework's operator that a record of either dump
 holds. Of several operators of one name those with the same task, type and shape go together, then by their turn.
-Where both dumps are of a language model and tell their tokens ('opdump.*.tokens' beside the journal), tensors are
-taken apart by token, and the position of the token stands for the step: one dump may have it from a prompt, and
-the other from a step of its own.
 Both are taken as float32, as msaccucmp takes them, and sums are float64, of large tensors over runs of 16 terms.
 Measures, with x mine, y golden and r = |x/y-1|, 0 where y is 0:
 
@@ -179,7 +174,6 @@ int run_compare(Words words) {
       {"--golden-model", {}, nullptr, &options.golden_model},
       {"--any-model", {}, &options.any_model},
       {"--by-order", {}, &options.by_order},
-      {"--by-step", {}, &options.by_step},
       {"--align", {}, &options.align},
       {"--json", {}, &options.json},
   };

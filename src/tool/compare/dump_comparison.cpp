@@ -8,7 +8,6 @@
 
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
-#include "src/tool/compare/token_side.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
@@ -196,8 +195,6 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
     }
     for (const std::string& other : others) search.note(other);
   }
-  tokens_ = std::make_unique<BesideTokens>(search.note);
-  if (choice.golden && !choice.by_step) split_tokens();
   if (choice.stored) stored_ = mine_;
   if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
     search.note(*choice.map + ": no operator of mine is called " + some_names(names));
@@ -216,14 +213,6 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   return std::nullopt;
 }
 
-/// Of two language models a token is compared with that of the same position, whatever their steps.
-void DumpComparison::split_tokens() {
-  by_tokens_ = count_token_tensors(*tokens_, mine_) != 0 && count_token_tensors(*tokens_, golden_) != 0;
-  if (!by_tokens_) return;
-  split_by_tokens(*tokens_, mine_);
-  split_by_tokens(*tokens_, golden_);
-}
-
 bool DumpComparison::read_expected(const SearchReport& search) {
   const std::optional<std::string>& path = choice_->expected;
   errors_.rounded = path == "rounded";
@@ -234,7 +223,6 @@ bool DumpComparison::read_expected(const SearchReport& search) {
     search.error(*path + ": there is no tensor to expect errors of");
     return false;
   }
-  if (by_tokens_) split_by_tokens(*tokens_, expected_);
   add_cards(my_card(), *beside_, expected_);
   const std::string error = expect(expected_, golden_, pairing_, errors_);
   if (!error.empty()) search.error(error);

@@ -7,7 +7,6 @@
 
 #include "src/tool/compare/compare_report.hpp"
 #include "src/tool/flash/extracted_image.hpp"
-#include "src/tool/tokens/beside_tokens.hpp"
 
 namespace opdump::tool {
 
@@ -25,7 +24,6 @@ struct CompareChoice {
   std::optional<std::string> golden_model;
   bool any_model = false;
   bool by_order = false;
-  bool by_step = false;  ///< also where tables tell which tokens the steps hold
   bool align = false;
   bool stored = false;  ///< also keep mine as it lies in its files
 };
@@ -73,7 +71,6 @@ class DumpComparison {
 
  private:
   bool read_expected(const SearchReport& search);
-  void split_tokens();
 
   const CompareChoice* choice_ = nullptr;
   std::optional<std::uint32_t> boot_;
@@ -86,8 +83,6 @@ class DumpComparison {
   std::optional<CardedOps> carded_;
   std::optional<CardedOps> golden_carded_;
   std::unique_ptr<BesideCards> beside_;
-  std::unique_ptr<BesideTokens> tokens_;
-  bool by_tokens_ = false;
   ExtractedImage my_image_;
   ExtractedImage golden_image_;
   ExtractedImage expected_image_;

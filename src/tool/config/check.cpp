@@ -15,7 +15,6 @@
 #include "src/tool/config/checked_config.hpp"
 #include "src/tool/config/config_json.hpp"
 #include "src/tool/config/config_text.hpp"
-#include "src/tool/config/token_forecast.hpp"
 #include "src/tool/match/model_match.hpp"
 #include "src/tool/run/described_models.hpp"
 
@@ -32,8 +31,6 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
                     bytes a step writes: files with their heads, but not the journal, nor what a file system or
                     flash adds; the file is that of 'opdump replay', or the .dbg file of a model for CANN's
                     nano products, and an acl.json is then read by their rules
-                    With "tokens" it says how many bytes of tensors a token takes in each phase, by a card that
-                    a run with "tokens" has left beside its journal
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
                     Otherwise the raw storage that the config names, or its "max_bytes", says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
@@ -116,12 +113,7 @@ void print_words(const std::string& file, const CheckedConfig& checked, const Pl
     if (!place.text.empty()) print_line("  storage " + place.text);
   }
   if (report != nullptr) {
-    std::vector<std::string> lines = match_lines(*report);
-    if (const TokenRules* const tokens = checked.config.options.tokens; tokens != nullptr) {
-      lines.pop_back();  // what whole steps cost
-      for (std::string& line : token_lines(*tokens, *report)) lines.push_back(std::move(line));
-    }
-    for (const std::string& line : lines) print_line("  " + line);
+    for (const std::string& line : match_lines(*report)) print_line("  " + line);
   }
   for (const ConfigNote& note : checked.notes) print_line(to_string(note, file));
 }
@@ -173,12 +165,10 @@ int run_check(Words words) {
   if (status == Status::ok && model) {
     report = match_models(checked.config, DescribedModels(run.models).all());
     std::string first;
-    const bool by_token = checked.config.options.tokens != nullptr;
-    if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0 && !by_token) {
+    if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0) {
       say(*model + ": " + count_text(unsized, "tensor") + " without a size before the model runs, such as " +
           first + "; the cost leaves them out");
     }
-    if (by_token) add_token_bytes(*checked.config.options.tokens, run.models, report);
     report.partition_bytes = partition          ? *partition_bytes
                              : place.bytes != 0 ? place.bytes
                                                 : checked.config.options.max_bytes;

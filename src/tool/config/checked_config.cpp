@@ -40,7 +40,6 @@ Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, co
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
   ConfigContext any_program = context;
-  any_program.tokens = tokens_reader();
   return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, any_program,
                                  check_path);
 }

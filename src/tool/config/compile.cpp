@@ -99,12 +99,6 @@ int run_compile(Words words) {
     print_refusal(file, checked.error, checked.text());
     return kExitFailed;
   }
-  if (checked.config.options.tokens != nullptr) {
-    say(file +
-        ": opdump.tokens: no firmware with a compiled config tells its tokens: leave it out, or ship the "
-        "file to a program that attaches opdump to its runtime");
-    return kExitFailed;
-  }
   const std::vector<std::byte> plan = write_plan(checked.config);
   const Result<std::size_t> memory = memory_bytes(plan);
   if (!memory.ok()) {

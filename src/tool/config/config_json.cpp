@@ -6,7 +6,6 @@
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/types/privacy.hpp"
-#include "opdump/types/tokens.hpp"
 #include "opdump/types/trigger.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/json.hpp"
@@ -106,24 +105,6 @@ void write_ranges(JsonWriter& json, std::string_view key, const StepSet& numbers
   json.close(']');
 }
 
-void write_tokens(JsonWriter& json, const TokenRules& rules) {
-  json.key("tokens").open('{');
-  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
-    const TokenRule& rule = rules.of(phase);
-    if (!rule.asked) continue;
-    json.key(word(kTokenPhaseWords, phase)).open('{');
-    write_ranges(json, "positions", rule.positions);
-    if (rule.every != 1) json.key("every").number(rule.every);
-    if (rule.last_row) json.key("last_row").flag(true);
-    write_ranges(json, "rows", rule.rows);
-    write_ranges(json, "heads", rule.heads);
-    if (rule.new_cells) json.key("new_cells").flag(true);
-    if (rule.max_bytes_per_token != 0) json.key("max_bytes_per_token").number(rule.max_bytes_per_token);
-    json.close('}');
-  }
-  json.close('}');
-}
-
 std::string real_text(double value) {
   char memory[kMaxNumberText];
   TextWriter text(memory);
@@ -170,7 +151,6 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.history_bytes != 0) json.key("history_bytes").number(options.history_bytes);
   write_triggers(json, options);
   if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
-  if (const TokenRules* const tokens = options.tokens; tokens != nullptr) write_tokens(json, *tokens);
   json.close('}');
 }
 
@@ -270,15 +250,6 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.key("ops").number(model.forecast.ops);
     write_texts(json, "matched", model.matched);
     json.key("bytes_per_step").number(model.forecast.bytes_per_step);
-    for (std::size_t i = 0; i < model.token_bytes.size(); ++i) {
-      const cards::TokenBytes& bytes = model.token_bytes[i];
-      json.key(kTokenPhaseWords[i]).open('{').key("bytes_per_token").number(bytes.per_token);
-      json.key("bytes_per_step")
-          .number(bytes.per_step)
-          .key("unsized_tensors")
-          .number(bytes.unsized)
-          .close('}');
-    }
     if (!model.kept.empty()) write_texts(json, "kept", model.kept);
     json.close('}');
   }

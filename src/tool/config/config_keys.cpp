@@ -7,9 +7,6 @@ constexpr std::string_view kDump = "\"dump\" of CANN's acl.json";
 constexpr std::string_view kItem = "items of \"dump_list\" of CANN's acl.json";
 constexpr std::string_view kOwn = "\"opdump\" beside any dialect's own object";
 
-constexpr std::string_view kTokens =
-    "\"tokens\" of \"opdump\", for programs that tell their tokens by attach.h";
-
 constexpr std::string_view kCommon = "\"common_dump_settings\" of MindSpore's data_dump.json";
 constexpr std::string_view kE2e = "\"e2e_dump_settings\" of MindSpore's data_dump.json";
 constexpr std::string_view kLite = "\"common_dump_settings\" of MindSpore Lite's benchmark tool";
@@ -235,26 +232,6 @@ constexpr ConfigKey kKeys[] = {
      "\"oldest\""},
     {"fsync", "when what was written has to survive a loss of power", kOwn,
      "\"never\", \"finalize\" (when the dump ends), \"record\" (each record, which is slow)", "\"finalize\""},
-    {"tokens", "which tokens of a language model to dump, and which slices of their tensors", kOwn,
-     "an object with the keys below, or a list of one for \"prefill\" and one for \"decode\"; refused where "
-     "nobody tells tokens, and with history_steps, dump_op_switch, or the dump of overflows and failures",
-     "every step, and whole tensors"},
-    {"phase", "the steps to dump: those that read a prompt, or those that make a token", kTokens,
-     "\"prefill\", \"decode\", \"all\"", "\"all\"; in a list the phases that no object names are not dumped"},
-    {"positions", "the tokens to dump, by their positions in the text, from 0 on", kTokens,
-     "\"5\", \"0-63\", joined with |; at most 100 items", "every position"},
-    {"every", "dump only tokens whose position is a multiple of it", kTokens,
-     "a whole number from 1 to 1000000", "1"},
-    {"rows", "of the tokens that a step has of these, which to dump", kTokens,
-     "\"all\", \"last\", or their numbers within the step, as \"0-3\"", "\"all\""},
-    {"heads", "the heads to dump, of tensors that have heads", kTokens,
-     "a list of at most 100 whole numbers from 0 to 65535", "all"},
-    {"kv", "what of a KV cache to dump", kTokens,
-     "\"all\", \"new\": only the cells that the dumped tokens of the step have filled", "\"all\""},
-    {"max_bytes_per_token",
-     "most bytes of tensors for each dumped token of a step; operators that come when they are used up are "
-     "lost, and counted",
-     kTokens, "a whole number from 1 to 9223372036854775807", "no limit"},
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
-#include "opdump/types/tokens.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/config/privacy_text.hpp"
@@ -191,21 +190,6 @@ std::string room_text(const DumpOptions& options) {
   return text;
 }
 
-/// What of the tokens of one phase is dumped.
-std::string token_text(const TokenRule& rule) {
-  if (!rule.asked) return "none";
-  std::string text =
-      rule.positions.every_step() ? "every position" : "positions " + ranges_text(rule.positions);
-  if (rule.every != 1) text += " that " + std::to_string(rule.every) + " divides";
-  if (rule.last_row) text += ", of a step the last one";
-  if (!rule.rows.every_step()) text += ", of a step tokens " + ranges_text(rule.rows);
-  if (!rule.heads.every_step()) text += "; heads " + ranges_text(rule.heads);
-  if (rule.new_cells) text += "; of a KV cache what they write";
-  if (rule.max_bytes_per_token != 0)
-    text += "; at most " + byte_text(rule.max_bytes_per_token) + " per token";
-  return text;
-}
-
 void add_option_lines(const DumpOptions& options, std::vector<std::string>& lines) {
   if (options.ring_bytes) lines.push_back("ring    " + byte_text(*options.ring_bytes) + " for each recorder");
   if (options.when_full)
@@ -275,10 +259,6 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("when    " + limits);
   if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)
     lines.push_back("stats   " + statistics_text(config));
-  if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) {
-    lines.push_back("prefill " + token_text(tokens->of(TokenPhase::prefill)));
-    lines.push_back("decode  " + token_text(tokens->of(TokenPhase::decode)));
-  }
   add_option_lines(config.options, lines);
   for (const PrivacyRule& rule : privacy_rules(config)) lines.push_back("keep    " + privacy_text(rule));
   if (!privacy_rules(config).empty())

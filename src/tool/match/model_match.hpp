@@ -8,7 +8,6 @@
 #include "opdump/parts/forecast.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/model.hpp"
-#include "src/card/token_bytes.hpp"
 
 namespace opdump::tool {
 
@@ -32,10 +31,9 @@ struct ModelMatch {
   std::vector<std::string> matched{};  ///< names of operators, in execution order
   std::vector<std::uint8_t> bits{};    ///< of each operator, as in a plan; empty: none is wanted
   Forecast forecast{};
-  std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
-  std::vector<std::string> kept{};               ///< in words: what the config's privacy keeps of its tensors
-  LookCosts look_costs{};                        ///< of triggers
-  std::vector<std::string> look_lines{};         ///< in words: what triggers look at
+  std::vector<std::string> kept{};        ///< in words: what the config's privacy keeps of its tensors
+  LookCosts look_costs{};                 ///< of triggers
+  std::vector<std::string> look_lines{};  ///< in words: what triggers look at
   bool refused = false;          ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };

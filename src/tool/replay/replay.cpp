@@ -322,10 +322,6 @@ int run_replay(Words words) {
     print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;
   }
-  if (checked.config.options.tokens != nullptr) {
-    say(settings.config_path + ": opdump.tokens: no run that is replayed tells its tokens: leave it out");
-    return kExitFailed;
-  }
   for (const ConfigNote& note : checked.notes) say(to_string(note, settings.config_path));
   if (!checked.config.active) {
     print_line(settings.config_path + ": valid, but it switches nothing on");

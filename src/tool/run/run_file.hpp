@@ -29,10 +29,6 @@ struct RunTensor {
   Quantisation quant{};
   bool is_constant = false;  ///< the model holds its elements
   bool sized = true;         ///< false: dtype or dims are known when the model runs; `bytes` is 0
-  // Counted from 1; 0: it has none. Then a dim that is not known is CardTensor::kUnknownDim.
-  std::uint32_t token_axis = 0;
-  std::uint32_t head_axis = 0;
-  std::uint32_t cell_axis = 0;
 };
 
 /// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "platform/posix/impl/unique_fd.hpp"
-#include "src/card/model_card.hpp"
 #include "src/tool/dump/npy_header.hpp"
 #include "src/tool/run/regular_file.hpp"
 
@@ -23,22 +22,18 @@ constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 62;
 }  // namespace
 
 bool RunTensorReader::read(const JsonNode& node, const KeyPath& path, bool card, RunTensor& tensor) {
-  constexpr std::array<std::string_view, 13> kKeys = {
-      "dtype",  "format",   "shape", "original_shape", "data",        "fill",
-      "bytes",  // a card has these too:
-      "tensor", "constant", "quant", "tokens_along",   "heads_along", "cells_along"};
+  constexpr std::array<std::string_view, 10> kKeys = {"dtype",          "format",   "shape",
+                                                      "original_shape", "data",     "fill",
+                                                      "bytes",  // a card has these too:
+                                                      "tensor",         "constant", "quant"};
   if (!fields_.check_object(node, path, std::span(kKeys).first(card ? kKeys.size() : 7))) return false;
   if (!fields_.read_text(node, path, "tensor", tensor.name) ||
       !fields_.read_flag(node, path, "constant", tensor.is_constant) ||
-      !quantisations_.read(node, path, tensor.quant) ||
-      !read_axis(node, path, "tokens_along", tensor.token_axis) ||
-      !read_axis(node, path, "heads_along", tensor.head_axis) ||
-      !read_axis(node, path, "cells_along", tensor.cell_axis))
+      !quantisations_.read(node, path, tensor.quant))
     return false;
   if (card && !is_sized(node)) {
     tensor.sized = false;
-    const bool has_tokens = (tensor.token_axis | tensor.cell_axis) != 0;
-    return !has_tokens || (read_dtype(node, path, tensor.dtype) && read_open_dims(node, path, tensor.shape));
+    return true;
   }
   if (!read_dtype(node, path, tensor.dtype) || !read_format(node, path, tensor.format) ||
       !read_dims(node, path, "shape", tensor.shape) ||
@@ -62,27 +57,6 @@ bool RunTensorReader::read(const JsonNode& node, const KeyPath& path, bool card,
   if (!fields_.read_word(node, path, "fill", kWords, index)) return false;
   tensor.fill = kFills[index];
   return need_bytes(node, path, tensor, tensor.bytes) && read_padding(node, path, tensor.bytes);
-}
-
-/// A dim, from 0 on; `axis` counts from 1.
-bool RunTensorReader::read_axis(const JsonNode& parent, const KeyPath& path, std::string_view key,
-                                std::uint32_t& axis) {
-  const JsonNode* const node = parent.member(key);
-  std::uint64_t dim = 0;
-  if (node == nullptr) return true;
-  if (!fields_.take_number(*node, path.key(key), kMaxRank - 1, dim)) return false;
-  axis = static_cast<std::uint32_t>(dim + 1);
-  return true;
-}
-
-/// Dims of which some are -1.
-bool RunTensorReader::read_open_dims(const JsonNode& parent, const KeyPath& path, std::vector<Dim>& dims) {
-  return fields_.for_each(parent, path, "shape", [&](const JsonNode& node, const KeyPath& here) {
-    if (dims.size() == kMaxRank) return fields_.refuse(node, here, "more than 32 dims");
-    Dim& dim = dims.emplace_back(cards::CardTensor::kUnknownDim);
-    return fields_.text().substr(node.offset()).starts_with("-1") ||
-           fields_.take_number(node, here, std::numeric_limits<Dim>::max() - 1, dim);
-  });
 }
 
 bool RunTensorReader::is_sized(const JsonNode& node) const {

@@ -24,9 +24,6 @@ class RunTensorReader {
   bool is_sized(const config::JsonNode& node) const;
   bool read_dtype(const config::JsonNode& parent, const config::KeyPath& path, DType& dtype);
   bool read_format(const config::JsonNode& parent, const config::KeyPath& path, Format& format);
-  bool read_axis(const config::JsonNode& parent, const config::KeyPath& path, std::string_view key,
-                 std::uint32_t& axis);
-  bool read_open_dims(const config::JsonNode& parent, const config::KeyPath& path, std::vector<Dim>& dims);
   bool read_dims(const config::JsonNode& parent, const config::KeyPath& path, std::string_view key,
                  std::vector<Dim>& dims);
   /// The bytes that dtype and shape make; both must be there.

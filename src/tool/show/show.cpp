@@ -142,7 +142,6 @@ class Show {
     if (!filter_.takes(record.name, record.place)) return true;
     if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
     record.card = card_ != nullptr ? card_ : beside_.of(directory_of(found));
-    if (record.name) record.tokens = tokens_.of(directory_of(found), record.name->name);
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
         lite     ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())
@@ -225,7 +224,6 @@ class Show {
   bool any_shown_ = false;
   std::optional<Progress> progress_;
   BesideCards beside_{[this](const std::string& message) { tell(message); }};
-  BesideTokens tokens_{[this](const std::string& message) { tell(message); }};
   ProvenanceReader origin_{beside_};
   DumpProvenance provenance_;
   std::optional<std::string> directory_;  ///< of the record looked at last

@@ -3,13 +3,10 @@
 #include <string_view>
 
 #include "src/card/card_json.hpp"
-#include "src/card/number_list.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/show/show_listing.hpp"
 
 namespace opdump::tool {
-
-using cards::numbers_text;
 
 namespace {
 
@@ -76,21 +73,6 @@ void write_tensor(JsonWriter& json, const RecordTensor& tensor) {
   json.key("bytes").number(tensor.bytes);
 }
 
-/// Which part of the program's tensor the record holds.
-void write_slice(JsonWriter& json, const TokenStep& step, const TensorTokens& tensor) {
-  json.key("slice").open('{');
-  if (tensor.axis) {
-    json.key("axis").number(*tensor.axis).key("of").number(tensor.of).key("per").number(tensor.per);
-    json.key("positions").text(numbers_text(tensor.positions ? *tensor.positions : step.kept));
-  }
-  if (tensor.cells) json.key("cells").text(numbers_text(*tensor.cells));
-  if (tensor.head_axis) {
-    json.key("heads").open('{').key("axis").number(*tensor.head_axis).key("of").number(tensor.heads_of);
-    json.key("held").text(numbers_text(tensor.heads)).close('}');
-  }
-  json.close('}');
-}
-
 void write_statistics(JsonWriter& json, const StatisticsLine& line) {
   write_role(json, line.is_output, line.index);
   json.key("dtype").text(line.dtype);
@@ -128,10 +110,6 @@ void JsonListing::write_head(const ShownRecord& record) {
     if (record.place->has_model_id) json_.key("model_id").number(record.place->model_id);
     json_.key("step").number(record.place->step);
   }
-  if (const TokenStep* const step = record.tokens.step; step != nullptr) {
-    json_.key("phase").text(kTokenPhaseWords[static_cast<std::size_t>(step->phase)]);
-    json_.key("positions").text(numbers_text(step->positions)).key("kept").text(numbers_text(step->kept));
-  }
   json_.key("tensors").open('[');
 }
 
@@ -160,9 +138,6 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
     write_tensor(json_, tensor);
-    if (const TensorTokens* const tokens = record.tokens.tensor(tensor.is_output, tensor.index);
-        tokens != nullptr)
-      write_slice(json_, *record.tokens.step, *tokens);
     if (good) {
       write_digest(json_, digest);
       if (quant != nullptr) write_real(json_, *quant, digest);

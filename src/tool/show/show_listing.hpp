@@ -14,7 +14,6 @@
 #include "src/tool/dump/statistics_file.hpp"
 #include "src/tool/dump/tensor_digest.hpp"
 #include "src/tool/run/carded_ops.hpp"
-#include "src/tool/tokens/beside_tokens.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
 
 namespace opdump::tool {
@@ -34,7 +33,6 @@ struct ShownRecord {
       format{};                     ///< of its tensor, as the file's name spells it; empty: not known
   const CardedOps* card = nullptr;  ///< of its model; null: not known
   std::uint64_t unix_us = 0;        ///< of `name`, moved as the journal says that the clock was set
-  RecordTokens tokens{};            ///< of its step, of a language model
 };
 
 /// How the tensor is quantised; null where that is not known.

@@ -172,7 +172,6 @@ void TextListing::show(const ShownRecord& record, const StatisticsRecord& statis
 
 bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
   print_head(record);
-  if (record.tokens.step != nullptr) print_line("  " + token_text(*record.tokens.step));
   constexpr std::size_t kMostRows = 1024;  // of one table, so that a hostile record does not fill the memory
   Table table("  ", "lrlllr");
   std::size_t rows = 0;
@@ -192,11 +191,6 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     for (std::string& cell : statistics_cells(tensor, digest.statistics)) row.push_back(std::move(cell));
     table.add(std::move(row));
     if (quant != nullptr) add_real(*quant, digest, table);
-    const TensorTokens* const tokens = record.tokens.tensor(tensor.is_output, tensor.index);
-    if (tokens != nullptr) {
-      if (const std::string slice = slice_text(*record.tokens.step, *tokens); !slice.empty())
-        table.add_line("  " + slice);
-    }
     add_detail(digest, table);
     if (++rows % kMostRows == 0) table.print();
   }

@@ -61,8 +61,7 @@ DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
     : context_(context),
       directory_(std::move(directory)),
       told_(journal_, context.findings),
-      triggers_(told_),
-      tokens_(directory_, context.findings) {}
+      triggers_(told_) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
@@ -74,7 +73,6 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   tell_counted_files();
   for (const HashList* list : {&listed_, &removed_}) tell_problem(*list);
   losses_.tell(context_.findings);
-  tokens_.tell();
   const BesideCards::Cards& cards = context_.cards.in(directory_);
   never_.tell([&](std::uint64_t device, const std::string& model,
                   const std::string& name) { return closest_name(cards, device, model, name); },
@@ -371,9 +369,6 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
   } else if (const std::string problem = context_.quick ? "" : problem_of(context_.file, file, suffix);
              !problem.empty()) {
     add_file(FindingKind::bad_file, true, text, problem);
-  } else if (const std::string unlike = context_.quick ? "" : tokens_.problem_of(file, context_.file);
-             !unlike.empty()) {
-    add_file(FindingKind::bad_file, true, text, unlike);
   } else {
     ++context_.files;
     context_.bytes += bytes;
@@ -673,7 +668,6 @@ void DumpCheck::walk(const std::string& below) {
     } else if (entry.name != kMappingFileName &&
                !(below.empty() &&
                  (parse_journal_name(entry.name, journal) || parse_beside_name(entry.name, kCardSuffix) ||
-                  parse_beside_name(entry.name, kTokenTableSuffix) ||
                   parse_beside_name(entry.name, kDaySuffix)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }

@@ -21,7 +21,6 @@
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
 #include "src/tool/verify/table_rows.hpp"
-#include "src/tool/verify/token_check.hpp"
 #include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/trigger_accounts.hpp"
 #include "src/tool/verify/wanted_records.hpp"
@@ -149,7 +148,6 @@ class DumpCheck final : private JournalListener {
   KnownRecords known_;
   NeverLines never_;
   OpSteps op_steps_;
-  TokenCheck tokens_;
 };
 
 }  // namespace opdump::tool

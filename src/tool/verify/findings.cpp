@@ -42,7 +42,6 @@ constexpr KindTexts kKinds[] = {
     {"rotated", "older dumps, removed to make room"},
     {"fired", "triggers that have fired"},
     {"trigger", "all firings of the triggers"},
-    {"tokens", "tokens of language models"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));
 

@@ -38,7 +38,6 @@ enum class FindingKind : std::uint8_t {
   rotated,      ///< older dumps were removed to make room
   fired,        ///< a trigger has fired
   trigger,      ///< what became of the firings of one
-  tokens,       ///< which tokens of a language model are there, and which had no room
   kCount,
 };
 

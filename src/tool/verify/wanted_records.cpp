@@ -138,7 +138,6 @@ bool WantedRecords::load(const std::string& path, std::string& error) {
   const ConfigContext context = {.nano = run_.is_dbg(),
                                  .privacy = privacy_reader(),
                                  .seal = seal_reader(),
-                                 .tokens = tokens_reader(),
                                  .triggers = trigger_reader()};
   if (parse_config(text, arena, nullptr, config_, refusal, nullptr, context) != Status::ok) {
     error = to_string(refusal, path);

@@ -129,11 +129,9 @@ TEST_CASE("attach: with when_full inline all threads capture in turn") {
   check_all(asked);
 }
 
-namespace {
-
-/// Two models step on threads of their own, by `begin`, while the dump stops and starts.
-template <class Begin>
-void run_while_restarted(const AttachRun& asked, attach::Dump& dump, Begin begin) {
+TEST_CASE("attach: two models run at once on threads of their own, while the dump stops and starts") {
+  AttachRun asked;
+  attach::Dump dump(asked.config().c_str(), asked.options());
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
@@ -142,7 +140,7 @@ void run_while_restarted(const AttachRun& asked, attach::Dump& dump, Begin begin
       for (int op = 0; op < 4; ++op) model.add_op("op" + std::to_string(op), "Any");
       const std::vector<float> values = values_of(0, i);
       while (!over) {
-        const auto step = begin(model);
+        const auto step = model.step();
         for (std::uint32_t op = 0; op < 4; ++op) {
           if (model.wants(op)) model.capture(op, {}, Tensors().add(values.data(), OPDUMP_FLOAT32, {50}));
         }
@@ -160,24 +158,6 @@ void run_while_restarted(const AttachRun& asked, attach::Dump& dump, Begin begin
   for (std::thread& thread : threads) thread.join();
   CHECK(dump.stop() == OPDUMP_OK);
   CHECK(dump.records().lost == 0);
-}
-
-}  // namespace
-
-TEST_CASE("attach: two models run at once on threads of their own, while the dump stops and starts") {
-  AttachRun asked;
-  attach::Dump dump(asked.config().c_str(), asked.options());
-  run_while_restarted(asked, dump, [](attach::Model& model) { return model.step(); });
-}
-
-TEST_CASE("attach: two models run by their tokens, while the dump stops and starts") {
-  AttachRun asked(
-      R"("dump_list": [{}])",
-      R"("when_full": "block", "block_limit_ms": 60000, "tokens": {"phase": "decode", "every": 2})");
-  attach::Dump dump(asked.config().c_str(), asked.options());
-  run_while_restarted(asked, dump, [](attach::Model& model) {
-    return model.step(attach::StepTokens{.count = 1, .first = 2});
-  });
 }
 
 TEST_CASE("attach: models are loaded, grow and end on threads of their own") {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "opdump/config/write_blob.hpp"
-#include "opdump/types/tokens.hpp"
 #include "opdump/types/trigger.hpp"
 #include "tests/support/parsed_config.hpp"
 
@@ -246,49 +245,6 @@ TEST_CASE("config: a seal is a public key, in every dialect, or the path of one"
   CHECK(torchair("other").status == Status::config_refused);
   CHECK(torchair("other").error.reason == "no key in other");
   CHECK(torchair("other").error.key == "opdump.seal");
-}
-
-TEST_CASE("config: tokens are taken by phase, position, row and head") {
-  const ParsedConfig parsed = parse_file("tokens", "every_key");
-  REQUIRE(parsed.config.options.tokens != nullptr);
-  const TokenRules& rules = *parsed.config.options.tokens;
-  CHECK_FALSE(rules.of(TokenPhase::prefill).asked);
-  const TokenRule& decode = rules.of(TokenPhase::decode);
-  CHECK(decode.asked);
-  CHECK(decode.last_row);
-  CHECK(decode.new_cells);
-  CHECK(decode.max_bytes_per_token == 4096);
-  for (const std::uint64_t position : {0, 16, 48, 80}) CHECK(decode.takes(position));
-  for (const std::uint64_t position : {1, 15, 64, 96}) CHECK_FALSE(decode.takes(position));
-  CHECK(decode.heads.contains(0));
-  CHECK_FALSE(decode.heads.contains(1));
-  CHECK(decode.heads.contains(2));
-
-  const ParsedConfig each = parse_file("tokens", "of_each");
-  REQUIRE(each.config.options.tokens != nullptr);
-  CHECK(each.config.options.tokens->of(TokenPhase::prefill).rows.contains(7));
-  CHECK_FALSE(each.config.options.tokens->of(TokenPhase::prefill).rows.contains(4));
-  CHECK(each.config.options.tokens->of(TokenPhase::decode).rows.every_step());
-
-  const ParsedConfig all = parse_file("tokens", "empty");
-  REQUIRE(all.config.options.tokens != nullptr);
-  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
-    const TokenRule& rule = all.config.options.tokens->of(phase);
-    CHECK(rule.asked);
-    CHECK(rule.takes(UINT64_MAX));
-    CHECK_FALSE(rule.last_row);
-    CHECK_FALSE(rule.new_cells);
-  }
-}
-
-TEST_CASE("config: tokens are refused where nobody tells them, and are in no plan") {
-  const std::string text = packed_text("cann/tokens/empty");
-  const ParsedConfig refused(text);
-  CHECK(refused.status == Status::config_refused);
-  CHECK(refused.error.fault == ConfigFault::conflict);
-  CHECK(refused.error.key == "opdump.tokens");
-  CHECK(refused.error.reason.find("only a program that tells its tokens, by attach.h") == 0);
-  CHECK(write_plan(parse_file("tokens", "empty").config).empty());
 }
 
 TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {

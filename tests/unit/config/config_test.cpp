@@ -99,9 +99,6 @@ TEST_CASE(
        &ConfigContext::privacy, privacy_reader()},
       {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped", &ConfigContext::seal,
        seal_reader()},
-      {"tokens", R"({"phase": "all"})",
-       "only a program that tells its tokens, by attach.h, can follow it: leave it out",
-       &ConfigContext::tokens, tokens_reader()},
       {"trigger", R"([{"call": "door"}])", "this program does not read it: nothing is dumped",
        &ConfigContext::triggers, trigger_reader()},
   };
@@ -113,10 +110,7 @@ TEST_CASE(
         std::string(key.key == "trigger" ? R"("history_steps": 2, )" : "") + '"' + key.key +
         "\": " + key.value + "}}";
     const std::string first = key.key == "privacy_unmatched" ? "privacy" : key.key;
-    ConfigContext every = {.privacy = privacy_reader(),
-                           .seal = seal_reader(),
-                           .tokens = tokens_reader(),
-                           .triggers = trigger_reader()};
+    ConfigContext every = {.privacy = privacy_reader(), .seal = seal_reader(), .triggers = trigger_reader()};
     ConfigContext one;
     one.*key.reader = key.asked;
     every.*key.reader = nullptr;
