@@ -81,7 +81,7 @@ set(opdump_system_sources
   platform/posix/config_file.cpp
   platform/posix/dump_store.cpp
   platform/posix/exception_environment.cpp
-  platform/posix/flash_file.cpp
+  platform/posix/base/flash_file.cpp
   platform/posix/host_sealer.cpp
   platform/posix/run_description.cpp
   platform/posix/impl/dump_path.cpp

@@ -15,9 +15,9 @@
 
 #include "opdump/base/arena.hpp"
 #include "opdump/config/seal_key.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/dump_path.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "opdump/parts/trigger_days.hpp"
-#include "platform/posix/impl/errno_status.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "opdump/base/text.hpp"
-#include "platform/posix/impl/errno_status.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/write_all.hpp"
 
 namespace opdump::posix {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "opdump/base/fnv.hpp"
-#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/base/errno_status.hpp"
 #include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"

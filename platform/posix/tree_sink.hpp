@@ -8,7 +8,7 @@
 
 #include "opdump/knobs.hpp"
 #include "opdump/port/sink.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/tree/appended_file.hpp"
 #include "platform/posix/tree/tree_quota.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "platform/posix/flash_file.hpp"
+#include "platform/posix/base/flash_file.hpp"
 #include "platform/storage/kernel.hpp"
 #include "platform/storage/storage_node.hpp"
 

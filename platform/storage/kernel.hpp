@@ -11,7 +11,7 @@
 #include <string>
 
 #include "opdump/knobs.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 namespace opdump::storage {
 inline namespace OPDUMP_NAMESPACE {

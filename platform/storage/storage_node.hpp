@@ -10,8 +10,8 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/status.hpp"
 #include "platform/flashlog/device.hpp"
-#include "platform/posix/impl/errno_status.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 namespace opdump::storage {
 inline namespace OPDUMP_NAMESPACE {

@@ -11,7 +11,7 @@
 
 #include "opdump/attach.h"
 #include "opdump/read/proto_wire.hpp"
-#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/base/errno_status.hpp"
 #include "src/attach/guarded.hpp"
 
 using namespace opdump;

@@ -12,10 +12,10 @@
 
 #include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
 #include "src/config/refusal.hpp"
-#include "src/tool/match/model_match.hpp"
+#include "src/config/text/model_match.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

@@ -5,7 +5,7 @@
 #include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/config/refusal.hpp"
-#include "src/tool/config/config_text.hpp"
+#include "src/config/text/config_text.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

@@ -17,7 +17,7 @@
 
 #include "figures.hpp"
 #include "memory_read.hpp"
-#include "src/tool/compare/comparison.hpp"
+#include "src/tool/judge/compare/comparison.hpp"
 #include "turns.hpp"
 
 using namespace opdump;

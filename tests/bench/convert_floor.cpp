@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 using opdump::posix::UniqueFd;
 

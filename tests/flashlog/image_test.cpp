@@ -7,7 +7,7 @@
 #include <string>
 
 #include "platform/flashlog/flash_log.hpp"
-#include "platform/posix/flash_file.hpp"
+#include "platform/posix/base/flash_file.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"

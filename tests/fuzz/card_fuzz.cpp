@@ -6,9 +6,9 @@
 #include <string>
 
 #include "record_use.hpp"
-#include "src/tool/dump/block_format.hpp"
-#include "src/tool/run/carded_ops.hpp"
-#include "src/tool/run/run_file.hpp"
+#include "src/tool/read/dump/block_format.hpp"
+#include "src/tool/read/run/carded_ops.hpp"
+#include "src/tool/read/run/run_file.hpp"
 
 using namespace opdump;
 using namespace opdump::tool;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "record_use.hpp"
-#include "src/tool/flash/flash_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include "opdump/attach.h"
 #include "record_use.hpp"
 #include "src/card/card_json.hpp"
-#include "src/tool/card/onnx_file.hpp"
-#include "src/tool/card/tflite_file.hpp"
+#include "src/tool/read/card/onnx_file.hpp"
+#include "src/tool/read/card/tflite_file.hpp"
 
 namespace {
 

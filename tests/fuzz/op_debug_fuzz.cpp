@@ -1,6 +1,6 @@
 // OpDebug payloads.
 #include "record_use.hpp"
-#include "src/tool/overflow/op_debug.hpp"
+#include "src/tool/read/overflow/op_debug.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const opdump::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);

@@ -7,7 +7,7 @@
 #include "opdump/impl/format/relayout.hpp"
 #include "opdump/read/record_tensor.hpp"
 #include "opdump/types/format.hpp"
-#include "src/tool/convert/npy_array.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 
 namespace opdump::fuzz {
 

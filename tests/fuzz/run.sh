@@ -47,30 +47,30 @@ done
 failed=0
 for target in $targets; do
   case $target in
-    nano | proto) sources='src/tool/convert/npy_array.cpp src/tool/dump/elements.cpp src/format/relayout.cpp' ;;
-    npy) sources='src/tool/cli/decimal.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
-    op_debug) sources='src/card/json_writer.cpp src/tool/overflow/op_debug.cpp' ;;
-    csv) sources='src/tool/dump/mapping_file.cpp' ;;
+    nano | proto) sources='src/tool/read/dump/npy_array.cpp src/tool/read/dump/elements.cpp src/format/relayout.cpp' ;;
+    npy) sources='src/tool/cli/decimal.cpp src/tool/read/dump/lite_name.cpp src/tool/read/dump/npy_header.cpp src/tool/read/dump/record_name.cpp src/format/relayout.cpp' ;;
+    op_debug) sources='src/card/json_writer.cpp src/tool/read/overflow/op_debug.cpp' ;;
+    csv) sources='src/tool/read/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;
-    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/flashlog/impl/lost_blocks.cpp platform/posix/flash_file.cpp platform/storage/raw_storage.cpp' ;;
-    model) sources='src/card/*.cpp src/attach/onnx_nodes.cpp src/tool/card/onnx_*.cpp src/tool/card/tflite_file.cpp src/tool/cli/decimal.cpp src/tool/dump/elements.cpp' ;;
+    image) sources='src/tool/read/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/flashlog/impl/lost_blocks.cpp platform/posix/base/flash_file.cpp platform/storage/raw_storage.cpp' ;;
+    model) sources='src/card/*.cpp src/attach/onnx_nodes.cpp src/tool/read/card/onnx_*.cpp src/tool/read/card/tflite_file.cpp src/tool/cli/decimal.cpp src/tool/read/dump/elements.cpp' ;;
     card)
-      sources='src/tool/run/dbg_model.cpp src/tool/run/json_fields.cpp src/tool/run/quantisation_reader.cpp src/tool/run/regular_file.cpp'
-      sources="$sources src/tool/run/run_fault_reader.cpp src/tool/run/run_file.cpp src/tool/run/run_tensor_reader.cpp"
-      sources="$sources src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp"
-      sources="$sources src/tool/cli/messages.cpp src/tool/cli/refused_line.cpp src/tool/dump/block_format.cpp"
-      sources="$sources src/tool/dump/elements.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp"
-      sources="$sources src/tool/dump/record_name.cpp src/nano/dbg_file.cpp"
+      sources='src/tool/read/run/dbg_model.cpp src/tool/read/run/json_fields.cpp src/tool/read/run/quantisation_reader.cpp src/tool/read/run/regular_file.cpp'
+      sources="$sources src/tool/read/run/run_fault_reader.cpp src/tool/read/run/run_file.cpp src/tool/read/run/run_tensor_reader.cpp"
+      sources="$sources src/tool/cli/decimal.cpp src/config/text/display_text.cpp"
+      sources="$sources src/tool/cli/messages.cpp src/tool/cli/refused_line.cpp src/tool/read/dump/block_format.cpp"
+      sources="$sources src/tool/read/dump/elements.cpp src/tool/read/dump/lite_name.cpp src/tool/read/dump/npy_header.cpp"
+      sources="$sources src/tool/read/dump/record_name.cpp src/nano/dbg_file.cpp"
       sources="$sources src/config/json/*.cpp src/config/refusal.cpp src/config/config_error.cpp"
       sources="$sources -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
     container)
-      sources='src/tool/card/onnx_tensor.cpp src/tool/compare/array_container.cpp src/tool/cli/decimal.cpp'
-      sources="$sources src/tool/dump/npy_header.cpp"
+      sources='src/tool/read/card/onnx_tensor.cpp src/tool/judge/compare/array_container.cpp src/tool/cli/decimal.cpp'
+      sources="$sources src/tool/read/dump/npy_header.cpp"
       sources="$sources src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"
       sources="$sources src/config/config_error.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
-    config) sources='src/config/*.cpp src/config/*/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
+    config) sources="$(ls src/config/*.cpp src/config/*/*.cpp | grep -v /text/ | tr '\n' ' ') -DSIMDJSON_EXCEPTIONS=0 -lsimdjson" ;;
   esac
   folder=build/fuzz/$target
   mkdir -p "$folder/corpus"

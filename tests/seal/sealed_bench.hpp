@@ -7,8 +7,8 @@
 
 #include "opdump/parts/sealed_sink.hpp"
 #include "platform/sodium/sodium_sealer.hpp"
-#include "src/tool/seal/sealed_reader.hpp"
-#include "src/tool/seal/unsealer.hpp"
+#include "src/tool/read/seal/sealed_reader.hpp"
+#include "src/tool/read/seal/unsealer.hpp"
 
 namespace opdump::tests {
 

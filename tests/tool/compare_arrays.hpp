@@ -2,7 +2,7 @@
 #include <random>
 #include <vector>
 
-#include "src/tool/compare/comparison.hpp"
+#include "src/tool/judge/compare/comparison.hpp"
 
 /// Arrays in memory for tests of comparisons.
 

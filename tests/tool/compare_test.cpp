@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "src/tool/compare/comparison.hpp"
+#include "src/tool/judge/compare/comparison.hpp"
 #include "tool/compare_arrays.hpp"
 
 using namespace opdump;

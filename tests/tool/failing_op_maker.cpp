@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/diverge/proto_message.hpp"
-#include "src/tool/diverge/save_failing.hpp"
+#include "src/tool/judge/diverge/proto_message.hpp"
+#include "src/tool/judge/diverge/save_failing.hpp"
 
 using namespace opdump;
 using namespace opdump::tool;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "src/tool/compare/comparison.hpp"
+#include "src/tool/judge/compare/comparison.hpp"
 #include "tool/compare_arrays.hpp"
 
 using namespace opdump;

@@ -1,5 +1,5 @@
 // What the tool sorts and keeps in a temporary file, against the standard library, which does so in memory.
-#include "src/tool/dump/spilled_sort.hpp"
+#include "src/tool/read/dump/spilled_sort.hpp"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "src/tool/dump/hash_index.hpp"
-#include "src/tool/dump/hash_list.hpp"
-#include "src/tool/dump/numbered_texts.hpp"
-#include "src/tool/dump/spilled_list.hpp"
+#include "src/tool/read/dump/hash_index.hpp"
+#include "src/tool/read/dump/hash_list.hpp"
+#include "src/tool/read/dump/numbered_texts.hpp"
+#include "src/tool/read/dump/spilled_list.hpp"
 
 using namespace opdump::tool;
 

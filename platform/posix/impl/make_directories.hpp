@@ -5,7 +5,7 @@
 #include <string>
 
 #include "opdump/types/config.hpp"
-#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/base/errno_status.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "opdump/base/bytes.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -10,7 +10,7 @@
 
 #include "opdump/base/text.hpp"
 #include "opdump/port/sink.hpp"
-#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/base/errno_status.hpp"
 #include "platform/posix/impl/working_directory.hpp"
 #include "platform/posix/impl/write_all.hpp"
 

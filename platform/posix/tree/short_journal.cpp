@@ -17,7 +17,7 @@
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 

@@ -7,7 +7,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/fnv.hpp"
 #include "opdump/base/text.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 /// The steps by which TreeSink makes files in a tree. No link is followed below the root. Each returns an
 /// errno, 0 for success.

@@ -5,7 +5,7 @@
 
 #include "opdump/port/sink.hpp"
 #include "opdump/types/config.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

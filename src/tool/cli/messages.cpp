@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "src/tool/cli/display_text.hpp"
+#include "src/config/text/display_text.hpp"
 
 namespace opdump::tool {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/impl/make_directories.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
 
 namespace opdump::tool {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
 
 namespace opdump::tool {

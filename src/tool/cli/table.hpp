@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/tool/cli/display_text.hpp"
+#include "src/config/text/display_text.hpp"
 
 namespace opdump::tool {
 

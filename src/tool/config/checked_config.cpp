@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "platform/posix/exception_environment.hpp"
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/refused_line.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "opdump/config/parse.hpp"
-#include "src/tool/match/model_match.hpp"
+#include "src/config/text/model_match.hpp"
 
 namespace opdump::tool {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "src/tool/dump/digest_file.hpp"
-#include "src/tool/dump/record_name.hpp"
+#include "src/tool/read/dump/digest_file.hpp"
+#include "src/tool/read/dump/record_name.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
-#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/dump/hash_list.hpp"
-#include "src/tool/dump/pending_pairs.hpp"
-#include "src/tool/dump/record_file.hpp"
+#include "src/tool/read/dump/hash_list.hpp"
+#include "src/tool/read/dump/pending_pairs.hpp"
+#include "src/tool/read/dump/record_file.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
+#include "src/tool/read/journal/told_records.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_check.hpp"
 #include "src/tool/verify/journal_findings.hpp"
-#include "src/tool/verify/journal_line.hpp"
 #include "src/tool/verify/journaled_devices.hpp"
 #include "src/tool/verify/loss_groups.hpp"
 #include "src/tool/verify/mapped_names.hpp"
@@ -21,7 +22,6 @@
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
 #include "src/tool/verify/table_rows.hpp"
-#include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/trigger_accounts.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 

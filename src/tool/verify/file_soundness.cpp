@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "src/tool/dump/lite_name.hpp"
-#include "src/tool/dump/record_name.hpp"
-#include "src/tool/dump/statistics_file.hpp"
-#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/read/dump/lite_name.hpp"
+#include "src/tool/read/dump/record_name.hpp"
+#include "src/tool/read/dump/statistics_file.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 namespace {

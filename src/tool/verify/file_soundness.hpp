@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/tool/dump/record_file.hpp"
+#include "src/tool/read/dump/record_file.hpp"
 
 namespace opdump::tool {
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/table.hpp"
 
 namespace opdump::tool {

@@ -1,6 +1,6 @@
 #include "src/tool/verify/firing_text.hpp"
 
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 

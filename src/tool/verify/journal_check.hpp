@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "src/tool/dump/clock_steps.hpp"
-#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/read/dump/clock_steps.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 

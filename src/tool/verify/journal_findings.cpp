@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/verify/dump_provenance.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/verify/firing_text.hpp"
 
 namespace opdump::tool {

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_check.hpp"
-#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "src/tool/cli/human_text.hpp"
-#include "src/tool/verify/journal_line.hpp"
+#include "src/config/text/human_text.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 

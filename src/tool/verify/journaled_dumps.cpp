@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/dump/directory_entries.hpp"
-#include "src/tool/dump/found_files.hpp"
-#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/read/dump/directory_entries.hpp"
+#include "src/tool/read/dump/found_files.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 namespace {

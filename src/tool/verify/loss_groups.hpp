@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
-#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 

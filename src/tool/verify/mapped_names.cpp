@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "src/tool/dump/directory_entries.hpp"
-#include "src/tool/dump/found_files.hpp"
-#include "src/tool/dump/mapping_file.hpp"
+#include "src/tool/read/dump/directory_entries.hpp"
+#include "src/tool/read/dump/found_files.hpp"
+#include "src/tool/read/dump/mapping_file.hpp"
 
 namespace opdump::tool {
 

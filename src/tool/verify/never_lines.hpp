@@ -11,9 +11,9 @@
 
 #include "opdump/types/account.hpp"
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/dump/hash_list.hpp"
+#include "src/tool/read/dump/hash_list.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
-#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/dump/spilled_sort.hpp"
+#include "src/tool/read/dump/spilled_sort.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
-#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "src/tool/cli/human_text.hpp"
+#include "src/config/text/human_text.hpp"
 
 namespace opdump::tool {
 

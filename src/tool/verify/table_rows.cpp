@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "opdump/impl/format/statistic_table.hpp"
-#include "src/tool/dump/csv_file.hpp"
-#include "src/tool/dump/mapped_file.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
 
 namespace opdump::tool {
 

@@ -3,10 +3,10 @@
 #include <map>
 #include <vector>
 
-#include "src/tool/cli/display_text.hpp"
+#include "src/config/text/display_text.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/read/journal/journal_reader.hpp"
 #include "src/tool/verify/firing_text.hpp"
-#include "src/tool/verify/journal_reader.hpp"
 
 namespace opdump::tool {
 namespace {

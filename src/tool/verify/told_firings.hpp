@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "src/tool/dump/file_list.hpp"
+#include "src/tool/read/dump/file_list.hpp"
 
 namespace opdump::tool {
 

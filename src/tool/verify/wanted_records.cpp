@@ -14,10 +14,10 @@
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
-#include "src/tool/cli/human_text.hpp"
-#include "src/tool/match/model_match.hpp"
+#include "src/config/text/human_text.hpp"
+#include "src/config/text/model_match.hpp"
+#include "src/tool/read/journal/record_paths.hpp"
 #include "src/tool/verify/findings.hpp"
-#include "src/tool/verify/record_paths.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/dump/hash_list.hpp"
-#include "src/tool/run/beside_cards.hpp"
-#include "src/tool/run/run_file.hpp"
+#include "src/tool/read/dump/hash_list.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
+#include "src/tool/read/run/run_file.hpp"
 #include "src/tool/verify/findings.hpp"
-#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/wire/byte_port.hpp"
 
 using namespace opdump;

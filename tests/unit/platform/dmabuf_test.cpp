@@ -15,7 +15,7 @@
 
 #include "opdump/session.hpp"
 #include "platform/dmabuf/dmabuf_memory.hpp"
-#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "tests/support/fakes.hpp"
 
 // A memfd is memory that is shared through a descriptor, as a dma-buf is, but knows no sync call. The call is

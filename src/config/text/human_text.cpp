@@ -1,0 +1,62 @@
+#include "src/config/text/human_text.hpp"
+
+#include <time.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace opdump::tool {
+
+std::string byte_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string count_text(std::uint64_t count, std::string_view singular) {
+  std::string text = std::to_string(count) + ' ';
+  text.append(singular);
+  if (count != 1) text += 's';
+  return text;
+}
+
+std::string number_text(double number) {
+  if (std::isnan(number)) return "nan";  // whatever its sign bit
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", number);
+  return text;
+}
+
+std::string shape_text(Shape shape) {
+  std::string text = "[";
+  for (const Dim dim : shape) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(dim);
+  }
+  return text + ']';
+}
+
+std::string format_text(Format format) {
+  const std::string_view name = to_string(format);
+  return name.empty() ? "format " + std::to_string(static_cast<std::int32_t>(format)) : std::string(name);
+}
+
+std::string time_text(std::uint64_t unix_us) {
+  const time_t seconds = static_cast<time_t>(unix_us / 1000000);
+  tm local{};
+  char text[64];
+  if (localtime_r(&seconds, &local) == nullptr ||
+      strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local) == 0)
+    return std::to_string(unix_us);
+  char fraction[16];
+  std::snprintf(fraction, sizeof fraction, ".%06u", static_cast<unsigned>(unix_us % 1000000));
+  return std::string(text) + fraction;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "opdump/base/arena.hpp"
+#include "src/config/cann/dump_step.hpp"
+#include "src/config/text/human_text.hpp"
+#include "src/tool/cli/byte_size.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/judge/diverge/ort_library.hpp"
+#include "src/tool/judge/diverge/ort_reference.hpp"
+#include "src/tool/judge/diverge/replay_model.hpp"
+#include "src/tool/page/page.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kReportHelp[] =
+    R"(opdump report - writes a dump, and how it differs from a golden one, as a page for any browser
+
+usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS] [--limits LIST] -o report.html
+
+  -o, --output FILE       the page
+  -g, --golden PATH       what the dump should be like, as for 'opdump compare'
+  -e, --expected PATH     a dump of the precision of mine that is known to be good, or 'rounded', as for
+                          'opdump compare'
+      --model FILE        the card of the model, as 'opdump describe' writes it, or its ONNX file. Where ONNX
+                          Runtime is there, in the system or where OPDUMP_ORT names it, each operator is then
+                          recomputed from its own inputs, as by 'opdump diverge': its isolated error. A card also
+                          tells what integers stand for and which output an input is. Without it, the cards that
+                          lie beside the journals, 'opdump.*.model.json', tell that
+      --golden-model CARD the card of GOLDEN
+      --op GLOB           only operators whose name matches
+      --step STEPS        only these steps, such as 3, 3-5 or 0|3-5
+      --limits LIST       what a tensor has to keep or is called diverging, as for 'opdump compare'
+      --map FILE, --align, --by-order, --any-model
+                          how operators go together, as for 'opdump compare'
+      --config CONFIG     what the dump was asked for with: told in words, as by 'opdump check'; and what of it
+                          the dump lacks, as by 'opdump verify'
+      --histograms WHICH  'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is
+                          room unless told
+      --max-bytes BYTES   how large the page may be, such as 8M, which it is unless told. It leaves out
+                          histograms, then inputs, tensors and pictures where nothing stands out, and says so.
+                          About 40 bytes for each record are the least: of more than 200 000 records there is a page
+                          of 8M only with '--step' or '--op'
+
+DUMP and GOLDEN are what 'opdump compare' takes: directories, files or flash images of CANN, MindSpore or msprobe.
+
+The page is one file. It holds the verdict in one sentence, all operators by steps, their errors, tables to filter and
+sort, of each tensor statistics and a histogram, of up to 200 that stand out pictures, which output each input is,
+and what the journal says was lost. It holds no whole tensor, loads nothing and sends nothing, so it can be mailed
+and opened offline. Without JavaScript it shows the verdict, the 50 worst operators and the losses. The same dump
+gives the same bytes.
+
+  opdump report dump -g golden -o report.html
+  opdump report dump -g golden --step 0-9 --limits cann -o report.html
+  opdump report dump --model net.onnx --config acl.json -o report.html
+  opdump report flash.img -o report.html --max-bytes 2M
+
+exit status
+  0  the page was written; with a golden dump, all tensors of mine were compared, and keep the limits (the outputs,
+     where the golden dump has outputs alone); with --model, no operator that could be recomputed is off by itself
+  1  it could not be written, something could not be read, an operator is off by itself, or, with a golden dump, a
+     tensor does not keep the limits, has no golden tensor, or could not be compared; stderr says which
+  2  the command line is wrong, the dumps are of different models, or what OPDUMP_ORT names is no ONNX Runtime
+)";
+
+struct ReportOptions : CompareChoice {
+  std::optional<std::string> step;
+  std::optional<std::string> histograms;
+  std::optional<std::string> max_bytes;
+  std::optional<std::string> output;
+  std::optional<std::string> config;
+  std::optional<std::string> model_file;
+};
+
+/// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-./=,:+@%") == std::string::npos;
+  if (plain) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + '\'';
+}
+
+/// What was asked for, without the name of the page.
+std::string command_of(const ReportOptions& options) {
+  std::string text = "opdump report " + quoted(*options.mine);
+  const auto add = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) text += std::string(" ") + name + ' ' + quoted(*value);
+  };
+  add("-g", options.golden);
+  add("-e", options.expected);
+  add("--model", options.model_file);
+  add("--golden-model", options.golden_model);
+  add("--op", options.op);
+  add("--step", options.step);
+  add("--limits", options.limits);
+  add("--map", options.map);
+  if (options.align) text += " --align";
+  if (options.by_order) text += " --by-order";
+  if (options.any_model) text += " --any-model";
+  add("--config", options.config);
+  add("--histograms", options.histograms);
+  add("--max-bytes", options.max_bytes);
+  return text;
+}
+
+std::optional<PageDetail> parse_histograms(const std::string& text) {
+  if (text == "all") return PageDetail::all;
+  if (text == "flagged") return PageDetail::flagged;
+  if (text == "none") return PageDetail::none;
+  return std::nullopt;
+}
+
+/// Which steps are taken.
+class ChosenSteps {
+ public:
+  bool read(const std::string& text, std::string& reason) {
+    memory_.resize((text.size() + 1) * sizeof(StepRange));
+    arena_.emplace(MutableBytes(memory_));
+    const Result<StepSet> steps = config::parse_steps(text, *arena_, reason);
+    if (steps.ok()) steps_ = steps.value();
+    return steps.ok();
+  }
+
+  /// A file that tells no step is taken, as it serves for all of them.
+  bool takes(const DumpFile& file) const {
+    if (!steps_ || file.place.empty()) return true;
+    const std::optional<std::uint64_t> step =
+        parse_decimal(std::string_view(file.place).substr(file.place.rfind('/') + 1));
+    return step && steps_->contains(*step);
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::optional<Arena> arena_;
+  std::optional<StepSet> steps_;
+};
+
+/// What a search could not read, for the page.
+struct Unread {
+  void add(const std::string& message) {
+    constexpr std::size_t kMostTold = 50;
+    if (++files <= kMostTold) messages.push_back("Could not be read: " + message);
+  }
+
+  std::uint64_t files = 0;
+  std::vector<std::string> messages;  ///< of the first ones
+};
+
+bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDetail detail,
+                  std::uint64_t max_bytes, const SearchReport& search) {
+  const PageHead head = {.dump = *options.mine,
+                         .golden = options.golden.value_or(""),
+                         .command = command_of(options),
+                         .max_bytes = max_bytes};
+  std::string error;
+  if (!write_page(*options.output, facts, head, detail, error)) {
+    search.error(error);
+    return false;
+  }
+  print_line(verdict_text(facts));
+  print_line(*options.output);
+  return true;
+}
+
+}  // namespace
+
+int run_report(Words words) {
+  ReportOptions options;
+  const Option list[] = {
+      {"-o", "--output", nullptr, &options.output},
+      {"-g", "--golden", nullptr, &options.golden},
+      {"-e", "--expected", nullptr, &options.expected},
+      {"--model", {}, nullptr, &options.model_file},
+      {"--golden-model", {}, nullptr, &options.golden_model},
+      {"--op", {}, nullptr, &options.op},
+      {"--step", {}, nullptr, &options.step},
+      {"--limits", {}, nullptr, &options.limits},
+      {"--map", {}, nullptr, &options.map},
+      {"--align", {}, &options.align},
+      {"--by-order", {}, &options.by_order},
+      {"--any-model", {}, &options.any_model},
+      {"--config", {}, nullptr, &options.config},
+      {"--histograms", {}, nullptr, &options.histograms},
+      {"--max-bytes", {}, nullptr, &options.max_bytes},
+      {"-d", "--dump_file", nullptr, &options.mine},
+  };
+  std::vector<std::string> rest;
+  if (const std::optional<int> end = read_options({"report", kReportHelp, list}, words, rest)) return *end;
+  for (const std::string& path : rest) {
+    if (options.mine) return usage_error("report", "one DUMP at a time, not also '" + path + "'");
+    options.mine = path;
+  }
+  if (options.mine.value_or("").empty()) return usage_error("report", "a DUMP is missing");
+  if (options.output.value_or("").empty()) return usage_error("report", "'-o FILE' is missing");
+  if (options.expected && !options.golden) return usage_error("report", "'--expected' needs '-g GOLDEN'");
+  const std::optional<PageDetail> detail = parse_histograms(options.histograms.value_or("all"));
+  if (!detail)
+    return usage_error("report", "'--histograms " + *options.histograms + "' is none of all, flagged, none");
+  const std::optional<std::uint64_t> most = parse_byte_size(options.max_bytes.value_or("8M"));
+  if (!most) return usage_error("report", "'--max-bytes " + *options.max_bytes + "' is no size, such as 8M");
+  ChosenSteps steps;
+  std::string error;
+  if (options.step && !steps.read(*options.step, error))
+    return usage_error("report", "'--step " + *options.step + "': " + error);
+  ReplayModel model;
+  std::unique_ptr<OpReference> reference;
+  if (options.model_file) {
+    if (!model.load(*options.model_file, "report")) return kExitFailed;
+    if (model.is_card()) options.model = options.model_file;
+    std::string reason;
+    reference = open_ort({}, reason);
+    if (reference == nullptr && is_ort_named()) {
+      say("opdump report: " + reason);
+      return kExitUsage;
+    }
+    options.stored = reference != nullptr;
+  }
+  DumpComparison dumps;
+  if (!dumps.choose(options, error)) return usage_error("report", error);
+  std::vector<const Measure*> measures;
+  const std::string wanted = "cosine,euclid,max_abs,max_rel";
+  if (!choose_measures(options.expected ? wanted + ",by_expected" : wanted, measures, error))
+    return usage_error("report", error);
+
+  catch_interrupts();
+  bool good = true;
+  const SearchReport search = {.error =
+                                   [&](const std::string& message) {
+                                     say("opdump report: " + message);
+                                     good = false;
+                                   },
+                               .note = [](const std::string& message) { say("opdump report: " + message); }};
+  const auto keep = [&](const DumpFile& file) { return steps.takes(file); };
+  Unread unread;
+  const SearchReport reading = {.error =
+                                    [&](const std::string& message) {
+                                      unread.add(message);
+                                      search.error(message);
+                                    },
+                                .note = search.note};
+  if (const std::optional<int> end = dumps.read(reading, keep)) return *end;
+  std::optional<CompareReport> compared;
+  std::optional<VerdictReport> verdicts;
+  if (options.golden) {
+    dumps.compare(needs_detail(measures, dumps.thresholds()));
+    if (interrupted()) die_of_interrupt();
+    compared.emplace(dumps.report(measures));
+    verdicts.emplace(*compared);
+    good &= tell_problems(*compared, search);
+    for (const std::string* const spilled : {&dumps.error(), &verdicts->error()}) {
+      if (!spilled->empty()) search.error(*spilled);
+    }
+  }
+  WantedRecords asked;
+  ConfigFacts config;
+  if (options.config) {
+    config = read_config_facts(*options.config);
+    if (!asked.load(*options.config, error)) search.error(error);
+  }
+  const bool is_image = dumps.my_path() != *options.mine;
+  ReportFacts facts = {.dumps = dumps,
+                       .compared = compared ? &*compared : nullptr,
+                       .verdicts = verdicts ? &*verdicts : nullptr,
+                       .journal = read_journals(dumps.my_path(), config.valid ? &asked : nullptr),
+                       .config = std::move(config),
+                       .root = is_image ? std::string() : *options.mine,
+                       .image = is_image ? *options.mine : std::string(),
+                       .unread_files = unread.files,
+                       .notes = std::move(unread.messages)};
+  gather_facts(facts, model, reference.get(), search);
+  if (interrupted()) die_of_interrupt();
+  good &= facts.own_fault.empty();
+  return write_report(facts, options, *detail, *most, search) && good ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool

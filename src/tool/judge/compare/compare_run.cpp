@@ -1,0 +1,296 @@
+#include "src/tool/judge/compare/compare_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "opdump/impl/stats/non_finite.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/ordered_work.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/judge/compare/compare_order.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
+#include "src/tool/judge/compare/rounded_elements.hpp"
+#include "src/tool/read/dump/elements.hpp"
+#include "src/tool/read/dump/statistics_file.hpp"
+
+namespace opdump::tool {
+namespace {
+
+void add_remark(const std::string& remark, PairResult& result) {
+  if (!remark.empty()) result.remark += (result.remark.empty() ? "" : "; ") + remark;
+}
+
+bool is_narrow_integer(DType dtype) {
+  return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::int16 || dtype == DType::uint16;
+}
+
+/// Whether integers meet real numbers, and no card says what they stand for.
+bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
+  return is_narrow_integer(integers.dtype) && integers.quant == nullptr && can_be_non_finite(reals.dtype);
+}
+
+std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
+  const DumpTensor lonely = side.tensors[tensor];
+  return "there is no " + std::string(lonely.is_output ? "output " : "input ") +
+         std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
+}
+
+/// What all pairs have in common.
+struct CompareTask {
+  const DumpSide& mine;
+  const DumpSide& golden;
+  const ExpectedErrors& expected;
+  std::optional<AssumedFormats> usual;
+  bool detail = false;
+
+  void compare_pair(unsigned threads, PairResult& result) const;
+
+ private:
+  void compare_summaries(PairResult& result) const;
+  std::optional<double> expected_error(const PairResult& result, const OpenPair& pair,
+                                       unsigned threads) const;
+};
+
+compare::Comparison only_summaries(std::uint64_t elements, const SummaryDistance& summaries) {
+  using compare::Comparison;
+  Comparison whole;
+  for (double Comparison::*const measure :
+       {&Comparison::cosine_similarity, &Comparison::max_absolute_error,
+        &Comparison::accumulated_relative_error, &Comparison::relative_euclidean_distance,
+        &Comparison::kullback_leibler_divergence, &Comparison::x_mean, &Comparison::x_deviation,
+        &Comparison::y_mean, &Comparison::y_deviation, &Comparison::mean_absolute_error,
+        &Comparison::root_mean_square_error, &Comparison::max_relative_error,
+        &Comparison::mean_relative_error})
+    whole.*measure = NAN;
+  compare::PairDetail& detail = whole.detail.emplace();
+  for (double compare::PairDetail::*const measure :
+       {&compare::PairDetail::within_thousandth, &compare::PairDetail::within_five_thousandths,
+        &compare::PairDetail::absolute_quantile, &compare::PairDetail::relative_quantile,
+        &compare::PairDetail::golden_peak})
+    detail.*measure = NAN;
+  whole.elements = elements;
+  whole.equal = summaries.same_digest ? elements : 0;
+  whole.summary_distance = summaries.distance;
+  return whole;
+}
+
+/// Whether what the config's privacy has kept is of some elements only.
+bool is_cut(const std::string& kept) {
+  return kept.find(' ') != kept.npos;
+}
+
+/// By their statistics, of tensors of which one side has nothing else.
+void CompareTask::compare_summaries(PairResult& result) const {
+  const DumpTensor x = mine.tensors[*result.pair.mine];
+  const DumpTensor y = golden.tensors[*result.pair.golden];
+  const std::string& kept = x.kept.empty() ? y.kept : x.kept;
+  if (x.kept != y.kept && (is_cut(x.kept) || is_cut(y.kept))) {
+    result.problem =
+        kept_words(is_cut(x.kept) ? x.kept : y.kept) + ", and the other side is of other elements";
+    return;
+  }
+  const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x, y.summary->dialect);
+  const std::optional<TensorSummary> theirs =
+      y.summary ? y.summary : summary_of(golden, y, x.summary->dialect);
+  if (!ours || !theirs) {
+    const DumpTensor& lacking = ours ? y : x;
+    result.problem = lacking.problem.empty() ? "the files cannot be read any more" : lacking.problem;
+    return;
+  }
+  const std::optional<SummaryDistance> summaries = summary_distance(*ours, *theirs);
+  if (!summaries) {
+    result.problem = "the statistics of both sides have no number in common";
+    if (!kept.empty()) result.problem += ": " + kept_words(kept);
+    return;
+  }
+  result.remark = result.pair.remark;
+  add_remark(summaries->same_digest ? "by the digest" : "by statistics alone", result);
+  if (!summaries->told.empty()) add_remark(summaries->told, result);
+  if (!kept.empty()) add_remark(kept_words(kept), result);
+  result.shape = x.shape;
+  result.comparison = only_summaries(x.elements, *summaries);
+}
+
+void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
+  const DumpTensor x = mine.tensors[*result.pair.mine];
+  const DumpTensor y = golden.tensors[*result.pair.golden];
+  if (x.summary || y.summary) return compare_summaries(result);
+  PairOrder order = order_pair(x, y, usual);
+  result.problem = std::move(order.problem);
+  if (!result.problem.empty()) return;
+  result.remark = result.pair.remark;
+  add_remark(order.remark, result);
+  result.shape = order.mine.shape;
+  OpenPair pair;
+  const bool opened = pair.open(mine, x, golden, y, order);
+  add_remark(pair.remark(), result);
+  result.problem = pair.problem();
+  if (!opened) return;
+  result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
+  if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
+  if (lacks_imaginary(x, y)) add_remark("complex: the imaginary part is not compared", result);
+  if (lacks_golden_card(x, y))
+    add_remark("a card tells what mine stand for, and none what golden's do", result);
+  const compare::Closer closer = detail ? compare::Closer::always : compare::Closer::where_not_finite;
+  result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads, closer);
+  if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
+  if (pair.failed()) {
+    result.problem = pair.problem();
+    result.comparison.reset();
+  }
+  if (!result.comparison && result.problem.empty()) result.problem = "the files cannot be read any more";
+}
+
+/// Nothing where no error is to be expected, or nobody knows.
+std::optional<double> CompareTask::expected_error(const PairResult& result, const OpenPair& pair,
+                                                  unsigned threads) const {
+  std::optional<compare::Comparison> comparison;
+  if (expected.rounded) {
+    const auto compare_rounded = [&](const auto& rounding) {
+      const RoundedElements rounded(pair.golden(), rounding);
+      comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
+                                    result.comparison->elements, threads);
+    };
+    const DumpTensor x = mine.tensors[*result.pair.mine];
+    if (pair.mine_is_real()) {
+      const RealNumbers reals(*x.quant, x.dtype, is_uniform(*x.quant) ? Shape{} : Shape(result.shape));
+      if (reals.rounds()) compare_rounded(reals);
+    } else if (const std::optional<FloatRounding> rounding = rounding_of(x.dtype)) {
+      compare_rounded(*rounding);
+    }
+  } else if (const std::optional<std::size_t> other_tensor =
+                 expected.side == nullptr ? std::nullopt : expected.tensors[*result.pair.golden]) {
+    const DumpTensor x = expected.side->tensors[*other_tensor];
+    const DumpTensor y = golden.tensors[*result.pair.golden];
+    const PairOrder order = order_pair(x, y, usual);
+    OpenPair other;
+    if (x.summary || !order.problem.empty() || !other.open(*expected.side, x, golden, y, order))
+      return std::nullopt;
+    comparison = compare::compare(other.mine(), other.golden(), order.elements, threads);
+    if (other.failed()) return std::nullopt;
+  }
+  if (!comparison || !(comparison->root_mean_square_error > 0)) return std::nullopt;
+  return comparison->root_mean_square_error;
+}
+
+bool is_large(const DumpTensor& mine) {
+  return mine.elements > 2 * compare::kThreadElements;
+}
+
+/// Compares the pairs of small tensors, then those of large ones.
+class PairsCompared {
+ public:
+  PairsCompared(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
+                const ExpectedErrors& expected)
+      : pairs_(pairs),
+        next_(pairs.begin()),
+        workers_(usable_workers()),
+        task_{.mine = mine,
+              .golden = golden,
+              .expected = expected,
+              .usual = usual_formats(mine, golden, pairs),
+              .detail = detail} {}
+
+  PairResults run() {
+    look();
+    PairResults compared(large_);
+    Progress progress(total_);
+    const auto compare = [&](PairResult& result, unsigned threads) {
+      if (interrupted() || !result.pair.mine || !result.pair.golden) return;
+      task_.compare_pair(threads, result);
+      progress.add(bytes_of(result.pair));
+    };
+    std::vector<PairResult> results(kOrderedWindow);
+    run_in_order({.count = pairs_.size() - large_.size(),
+                  .take = [&](std::size_t item) { take_small(results[item % kOrderedWindow]); },
+                  .work = [&](std::size_t item, std::size_t) { compare(results[item % kOrderedWindow], 1); },
+                  .deliver = [&](std::size_t item) { compared.push_back(results[item % kOrderedWindow]); }},
+                 workers_);
+    for (const std::size_t number : large_) {
+      PairResult result = result_of(pairs_[number]);
+      compare(result, static_cast<unsigned>(workers_));
+      compared.push_back(result);
+    }
+    return compared;
+  }
+
+ private:
+  void look() {
+    std::size_t number = 0;
+    for (const TensorPair& pair : pairs_) {
+      if (pair.mine && pair.golden) {
+        total_ += bytes_of(pair);
+        if (is_large(task_.mine.tensors[*pair.mine])) large_.push_back(number);
+      }
+      ++number;
+    }
+  }
+
+  /// The next pair that is not large.
+  void take_small(PairResult& result) {
+    for (; next_large_ < large_.size() && large_[next_large_] == number_; ++number_, ++next_) ++next_large_;
+    result = result_of(*next_);
+    ++number_;
+    ++next_;
+  }
+
+  PairResult result_of(const TensorPair& pair) const {
+    PairResult result;
+    result.pair = pair;
+    if (!pair.golden) {
+      result.problem = missing_partner(task_.mine, *pair.mine, "in the golden dump");
+    } else if (!pair.mine) {
+      result.problem = missing_partner(task_.golden, *pair.golden, "in my dump");
+    }
+    return result;
+  }
+
+  std::uint64_t bytes_of(const TensorPair& pair) const {
+    return task_.mine.tensors[*pair.mine].data_bytes + task_.golden.tensors[*pair.golden].data_bytes;
+  }
+
+  const TensorPairs& pairs_;
+  TensorPairs::Iterator next_;
+  std::size_t number_ = 0;      ///< of `next_`
+  std::size_t next_large_ = 0;  ///< of those that are large
+  const std::size_t workers_;
+  const CompareTask task_;
+  std::uint64_t total_ = 0;
+  std::vector<std::size_t> large_;  ///< numbers of pairs
+};
+
+}  // namespace
+
+bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden) {
+  return is_complex(mine.dtype) || is_complex(golden.dtype);
+}
+
+bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden) {
+  return mine.quant != nullptr && golden.quant == nullptr && mine.dtype == golden.dtype;
+}
+
+void write_fields(FieldWriter& to, const PairResult& result) {
+  write_fields(to, result.pair);
+  to.put(result.comparison).text(result.problem).text(result.remark).put(result.unscaled).list(result.shape);
+}
+
+void read_fields(FieldReader& from, PairResult& result) {
+  read_fields(from, result.pair);
+  from.get(result.comparison).get(result.problem).get(result.remark).get(result.unscaled).list(result.shape);
+}
+
+std::size_t PairResults::place_of(std::size_t number) const {
+  const auto at = std::lower_bound(large_.begin(), large_.end(), number);
+  const std::size_t before = static_cast<std::size_t>(at - large_.begin());
+  const bool is_large = at != large_.end() && *at == number;
+  return is_large ? list_.size() - large_.size() + before : number - before;
+}
+
+PairResults compare_pairs(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
+                          const ExpectedErrors& expected) {
+  return PairsCompared(mine, golden, pairs, detail, expected).run();
+}
+
+}  // namespace opdump::tool

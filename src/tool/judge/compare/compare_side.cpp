@@ -1,0 +1,410 @@
+#include "src/tool/judge/compare/compare_side.hpp"
+#include "opdump/types/privacy.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/judge/compare/array_container.hpp"
+#include "src/tool/judge/compare/msprobe_dump.hpp"
+#include "src/tool/judge/compare/side_order.hpp"
+#include "src/tool/read/dump/block_format.hpp"
+#include "src/tool/read/dump/elements.hpp"
+#include "src/tool/read/dump/file_list.hpp"
+#include "src/tool/read/dump/lite_name.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
+#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/dump/record_file.hpp"
+#include "src/tool/read/dump/record_name.hpp"
+#include "src/tool/read/dump/statistics_file.hpp"
+#include "src/tool/read/journal/dump_clocks.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Fills in what shape and bytes make of the elements, or what is wrong with them.
+void count_elements(DumpTensor& tensor, bool has_shape) {
+  if (element_reader(tensor.dtype) == nullptr) {
+    tensor.problem = "elements of " + std::string(info(tensor.dtype).name) + " are no numbers";
+    return;
+  }
+  const std::uint64_t bits = info(tensor.dtype).bits;
+  const std::uint64_t most =
+      tensor.data_bytes > UINT64_MAX / 8 ? UINT64_MAX / bits : tensor.data_bytes * 8 / bits;
+  if (!has_shape) {
+    if (most == 0) tensor.problem = "it has neither a shape nor elements";
+    tensor.elements = most;
+    tensor.shape = {most};
+    return;
+  }
+  const Result<std::uint64_t> count = element_count(tensor.shape);
+  if (!count.ok() || count.value() > most) {
+    tensor.problem = "its " + std::to_string(tensor.data_bytes) + " bytes do not fill its shape";
+    return;
+  }
+  tensor.elements = count.value();
+}
+
+void add_record(const RecordFile& file, std::size_t number, DumpSide& side) {
+  RecordTensors reader = file.tensors();
+  for (RecordTensor in; reader.next(in);) {
+    DumpTensor tensor;
+    tensor.file = number;
+    tensor.is_output = in.is_output;
+    tensor.index = in.index;
+    tensor.dtype = in.dtype;
+    tensor.layout = memory_layout(in);
+    tensor.shape.assign(in.shape().begin(), in.shape().end());
+    tensor.data_offset = in.data_offset;
+    tensor.data_bytes = in.bytes;
+    tensor.address = in.address;
+    tensor.original_op = in.original_name;
+    tensor.original_index = in.original_index > 0 ? static_cast<std::uint32_t>(in.original_index) : 0;
+    if (in.dtype_known) {
+      count_elements(tensor, in.has_shape);
+    } else {
+      tensor.problem = "its dtype code " + std::to_string(in.dtype_code) + " is unknown";
+    }
+    side.tensors.push_back(tensor);
+  }
+}
+
+std::string_view stem_of(std::string_view file_name) {
+  return file_name.substr(0, file_name.rfind('.'));
+}
+
+void take_name(const NpyName& name, DumpFile& file) {
+  file.type = name.type;
+  file.op = name.op;
+  file.unix_us = name.unix_us;
+  file.task = name.task;
+  if (name.step) file.place = std::string(name.model) + "/" + std::to_string(*name.step);
+}
+
+template <class Role, class Array>
+DumpTensor tensor_of(std::size_t file, const Role& role, const Array& array) {
+  DumpTensor tensor;
+  tensor.file = file;
+  tensor.is_output = role.is_output;
+  tensor.index = role.index;
+  tensor.dtype = array.dtype;
+  tensor.shape = array.shape;
+  return tensor;
+}
+
+void add_array(const ContainedArray& array, const NpyName& name, std::size_t file, DumpSide& side) {
+  DumpTensor tensor = tensor_of(file, name, array);
+  tensor.data_offset = array.offset;
+  tensor.data_bytes = array.bytes;
+  count_elements(tensor, true);
+  side.tensors.push_back(tensor);
+}
+
+bool add_npy(const MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
+             std::string& reason) {
+  NpyFile npy;
+  if (!parse_npy(file.bytes().first(std::min<std::size_t>(file.bytes().size(), kMostNpyHeadBytes)), npy,
+                 reason))
+    return false;
+  if (file.bytes().size() < npy.data_offset + npy.data_bytes) {
+    reason = "the file ends before its last element";
+    return false;
+  }
+  add_array({{}, npy.dtype, npy.shape, npy.data_offset, npy.data_bytes}, name, number, side);
+  return true;
+}
+
+/// Each array is a file of its own in the side, as if it were an `.npy` file of that name.
+bool add_container(const MappedFile& file, const FoundFile& found, DumpFile place, DumpSide& side,
+                   std::string& reason) {
+  std::vector<ContainedArray> arrays;
+  if (!read_container(found.real_name, file.bytes(), arrays, reason)) return false;
+  for (const ContainedArray& array : arrays) {
+    const NpyName name = parse_array_name(array.name.empty() ? stem_of(found.real_name) : array.name);
+    add_array(array, name, side.files.size(), side);
+    take_name(name, place);
+    side.files.push_back(place);
+  }
+  return true;
+}
+
+std::vector<Dim> dims_of(std::string_view shape) {
+  std::vector<Dim> dims;
+  for (const char letter : shape) {
+    if (letter == '[' || letter == ',') dims.push_back(0);
+    if (letter >= '0' && letter <= '9' && dims.back() <= (UINT64_MAX - 9) / 10)
+      dims.back() = dims.back() * 10 + static_cast<Dim>(letter - '0');
+  }
+  return shape == "[]" ? std::vector<Dim>() : dims;
+}
+
+/// Each operator in a file of statistics is a file of its own in the side.
+void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& side) {
+  place.op = record.name;
+  place.type = record.type;
+  if (record.record) {
+    place.task = record.record->task;
+    place.unix_us = record.record->unix_us;
+  }
+  place.is_record = true;
+  for (const StatisticsLine& line : record.lines) {
+    const std::string_view kept = std::string_view(line.kept).substr(0, line.kept.find(' '));
+    if (!kept.empty()) ++side.kept[line.kept];
+    // What is kept of the elements is in the operator's record, and there is nothing to compare of a shape.
+    if (kept == kKeptWords[static_cast<std::size_t>(KeptAs::tensor)] ||
+        kept == kKeptWords[static_cast<std::size_t>(KeptAs::shape)])
+      continue;
+    DumpTensor tensor;
+    tensor.kept = line.kept;
+    tensor.file = side.files.size();
+    tensor.is_output = line.is_output;
+    tensor.index = static_cast<std::uint32_t>(line.index);
+    const Result<DType> dtype = dtype_from_name(line.dtype);
+    if (dtype.ok()) tensor.dtype = dtype.value();
+    tensor.shape = dims_of(line.shape);
+    tensor.elements = element_count(tensor.shape).ok() ? element_count(tensor.shape).value() : 0;
+    tensor.summary = summary_of(line);
+    side.tensors.push_back(tensor);
+  }
+  side.files.push_back(place);
+}
+
+constexpr std::string_view kMsprobeFile = "dump.json";
+constexpr std::string_view kMsprobeArrays = "/dump_tensor_data";
+
+/// "rank0/3" of ".../step3/rank0"; empty: the directory is no such one.
+std::string msprobe_place(std::string_view directory) {
+  const std::size_t slash = directory.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view rank = directory.substr(slash + 1), above = directory.substr(0, slash);
+  const std::string_view step = above.substr(above.rfind('/') + 1);
+  if (!rank.starts_with("rank") || !step.starts_with("step") || !parse_decimal(step.substr(4))) return {};
+  return std::string(rank) + '/' + std::string(step.substr(4));
+}
+
+class SideReader {
+ public:
+  SideReader(const SearchReport& report, const FileList& files) : report_(report), clocks_(files) {}
+
+  /// If the file is msprobe's `dump.json`, it is in the side with its arrays.
+  void add_msprobe(const FoundFile& found, DumpSide& side) {
+    if (found.real_name != kMsprobeFile) return;
+    MappedFile json;
+    std::vector<MsprobeRun> runs;
+    std::string error;
+    if (!json.open(found.path) || !read_msprobe_dump(as_text(json.bytes()), runs, error)) {
+      if (!error.empty()) report_.error(found.path + ": " + error);
+      return;
+    }
+    msprobe_files_.insert(found.path);
+    const std::string directory = directory_of(found);
+    msprobe_.push_back((directory.empty() ? "." : directory) + std::string(kMsprobeArrays));
+    std::uint64_t turn = 0;
+    for (const MsprobeRun& run : runs) {
+      // No time is known, but the order is.
+      DumpFile file = {
+          .path = found.path, .type = run.name.type, .op = run.name.op, .place = msprobe_place(directory)};
+      file.unix_us = ++turn;
+      file.boot = boot_of(found.path);
+      for (const MsprobeTensor& tensor : run.tensors) add_msprobe_tensor(tensor, file, side);
+    }
+  }
+
+  /// Whether a file is of a dump of msprobe that is in the side.
+  bool is_of_msprobe(const FoundFile& found) const {
+    const std::string directory = directory_of(found);
+    return msprobe_files_.contains(found.path) ||
+           std::find(msprobe_.begin(), msprobe_.end(), directory) != msprobe_.end();
+  }
+
+  void add(const FoundFile& found, DumpSide& side) {
+    DumpFile file;
+    file.path = found.path;
+    file.boot = boot_of(found.path);
+    const std::string& real_name = found.real_name;
+    const std::string directory = directory_of(found);
+    if (const std::optional<RecordPlace> place = parse_record_place(directory))
+      file.place = std::string(place->model) + "/" + std::to_string(place->step);
+    const std::size_t number = side.files.size();
+    if (real_name.ends_with(".npy")) {
+      const NpyName name = parse_array_name(real_name);
+      take_name(name, file);
+      if (file.unix_us != 0) file.unix_us = clocks_.time_of(found, file.unix_us);
+      std::string reason;
+      if (!array_.open(found.path)) return report_.error(array_.error());
+      if (!add_npy(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
+    } else if (is_container(real_name)) {
+      std::string reason;
+      if (!array_.open(found.path)) return report_.error(array_.error());
+      if (!add_container(array_, found, file, side, reason)) report_.error(found.path + ": " + reason);
+      return;
+    } else if (real_name.ends_with(".csv") &&
+               statistics_.open(found) != StatisticsFile::Opened::no_statistics) {
+      StatisticsRecord record;
+      while (statistics_.next(record)) {
+        if (record.record) record.record->unix_us = clocks_.time_of(found, record.record->unix_us);
+        add_statistics(record, file, side);
+      }
+      if (!statistics_.error().empty()) report_.error(statistics_.error());
+      return;
+    } else if (const std::optional<LiteName> lite = parse_lite_name(real_name)) {
+      file.op = lite->op;
+      if (const std::optional<RecordPlace> place = parse_lite_place(directory))
+        file.place = std::string(place->model) + "/" + std::to_string(place->step);
+      file.is_lite = true;
+      if (record_.open_bytes(found.path, named_tensor(*lite), lite->padded()) != RecordFile::Opened::ok)
+        return report_.error(record_.error());
+      add_record(record_, number, side);
+      lite_apart_ = lite_apart_ || (lite_files_ != 0 && file.place != lite_place_);
+      lite_place_ = file.place;
+      ++lite_files_;
+    } else {
+      const RecordFile::Opened opened = record_.open(found.path);
+      if (const Stray stray = judge_stray(found);
+          opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
+        if (stray == Stray::worth_a_note) report_.note(stray_note(found));
+        return;
+      }
+      if (opened != RecordFile::Opened::ok) return report_.error(record_.error());
+      const std::optional<RecordName> name = parse_record_name(real_name);
+      file.op = name ? std::string(name->name) : real_name;
+      if (name) {
+        file.type = name->type;
+        file.task = name->task;
+        file.unix_us = name->name_only ? 0 : clocks_.time_of(found, name->unix_us);
+      }
+      file.is_record = true;
+      add_record(record_, number, side);
+    }
+    side.files.push_back(file);
+  }
+
+  /// Of MindSpore Lite, a folder is that of a run: its number only tells several of them apart.
+  void forget_only_run(DumpSide& side) const {
+    if (lite_files_ == 0 || lite_apart_) return;
+    SpilledList<DumpFile> files;
+    for (DumpFile file : side.files) {
+      if (file.is_lite) file.place.clear();
+      files.push_back(file);
+    }
+    side.files = std::move(files);
+  }
+
+ private:
+  /// Each tensor is a file of its own in the side.
+  void add_msprobe_tensor(const MsprobeTensor& in, DumpFile file, DumpSide& side) {
+    const std::size_t number = side.files.size();
+    if (in.file.empty()) {
+      DumpTensor tensor = tensor_of(number, in, in);
+      tensor.elements = element_count(in.shape).ok() ? element_count(in.shape).value() : 0;
+      tensor.summary = in.summary;
+      side.tensors.push_back(tensor);
+    } else {
+      file.path = msprobe_.back() + '/' + in.file;
+      NpyName role;
+      role.is_output = in.is_output;
+      role.index = in.index;
+      std::string reason;
+      if (!array_.open(file.path)) return report_.error(array_.error());
+      if (!add_npy(array_, number, role, side, reason)) return report_.error(file.path + ": " + reason);
+    }
+    side.files.push_back(file);
+  }
+
+  static std::string directory_of(const FoundFile& found) {
+    const std::size_t slash = found.path.rfind('/');
+    return slash == std::string::npos ? std::string() : found.path.substr(0, slash);
+  }
+
+  const SearchReport& report_;
+  DumpClocks clocks_;
+  MappedFile array_;
+  RecordFile record_;
+  StatisticsFile statistics_;
+  std::uint64_t lite_files_ = 0;      ///< of MindSpore Lite
+  std::string lite_place_;            ///< of the last of them
+  bool lite_apart_ = false;           ///< not all of them have the same place
+  std::vector<std::string> msprobe_;  ///< directories of its arrays
+  std::set<std::string> msprobe_files_;
+};
+
+/// Gives a tensor of blocks the shape of what they stand for; one of which that is not known stays bytes.
+void take_blocks(DumpTensor& tensor) {
+  const BlockFormat* const format = block_format(*tensor.quant);
+  tensor.quant = tensor.problem.empty() && info(tensor.dtype).bits == 8 ? tensor.quant : nullptr;
+  const std::optional<std::vector<Dim>> shape =
+      format == nullptr || tensor.quant == nullptr
+          ? std::nullopt
+          : shape_of_blocks(*format, tensor.elements, tensor.shape, tensor.layout.original_shape);
+  const Result<std::uint64_t> elements = shape ? element_count(*shape) : Status::not_supported;
+  if (!elements.ok()) {
+    tensor.quant = nullptr;
+    return;
+  }
+  tensor.shape = *shape;
+  tensor.elements = elements.value();
+}
+
+void read_files(const FileList& found, const SearchReport& report, Progress& progress, DumpSide& side) {
+  SideReader reader(report, found);
+  for (const FoundFile& file : found) {
+    reader.add_msprobe(file, side);
+    progress.add(0);
+  }
+  for (const FoundFile& file : found) {
+    if (!reader.is_of_msprobe(file)) reader.add(file, side);
+    if (Progress::is_seen()) progress.add(bytes_of(file));
+  }
+  reader.forget_only_run(side);
+}
+
+}  // namespace
+
+DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
+  FileList found;
+  DumpSide side;
+  const auto take = [&](const FoundFile& file) {
+    if (boot && boot_of(file.path) != boot) return;
+    found.add(file);
+    side.named_file = found.size() == 1 && file.named;
+  };
+  find_files(path, true, take, report);
+  found.finish();
+  {
+    Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
+    read_files(found, above_bar(report, progress), progress, side);
+  }
+  if (!found.error().empty()) report.error(found.error());
+  for (const std::string& error : {sort_tensors(side), side.files.error(), side.tensors.error()}) {
+    if (!error.empty()) report.error(error);
+  }
+  return side;
+}
+
+void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
+  const auto card_of = [&](const std::string& path) {
+    return card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
+  };
+  // Mostly there is none.
+  const bool any = std::any_of(side.files.begin(), side.files.end(),
+                               [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
+  if (!any) return;
+  change_tensors(side, [&](DumpTensor& tensor) {
+    const DumpFile file = side.files[tensor.file];
+    const CardedOps* const found = card_of(file.path);
+    const RunTensor* const carded =
+        found == nullptr ? nullptr : found->tensor(file.op, tensor.is_output, tensor.index);
+    if (carded == nullptr) return true;
+    tensor.constant = carded->is_constant;
+    tensor.name = carded->name;
+    tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
+    if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
+    return true;
+  });
+}
+
+}  // namespace opdump::tool

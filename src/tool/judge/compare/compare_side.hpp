@@ -1,0 +1,87 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tool/judge/compare/compare_name.hpp"
+#include "src/tool/judge/compare/tensor_summary.hpp"
+#include "src/tool/read/dump/found_files.hpp"
+#include "src/tool/read/dump/memory_layout.hpp"
+#include "src/tool/read/dump/spilled_list.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
+
+namespace opdump::tool {
+
+/// One tensor of a dump.
+struct DumpTensor {
+  std::size_t file = 0;  ///< number in `DumpSide::files`
+  bool is_output = false;
+  std::uint32_t index = 0;
+  DType dtype = DType::undefined;
+  MemoryLayout layout;
+  std::string problem;  ///< why it cannot be compared; empty: it can
+  std::vector<Dim> shape;
+  std::uint64_t elements = 0;
+  std::uint64_t data_offset = 0;
+  std::uint64_t data_bytes = 0;
+  std::uint64_t address = 0;
+  std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
+  std::uint32_t original_index = 0;
+  const Quantisation* quant = nullptr;     ///< by a card; null: not known
+  bool constant = false;                   ///< by a card: the model holds its elements
+  std::string_view name{};                 ///< by a card; empty: not known
+  std::uint64_t pieces = 1;                ///< of equal size, that its data lie in
+  std::uint64_t piece_step = 0;            ///< bytes from one to the next
+  std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
+  std::string kept{};                      ///< what the config's privacy has kept, in words; empty: not known
+};
+
+/// One file of a dump, and what its name and place say.
+struct DumpFile {
+  std::string path;
+  std::string type;
+  std::string op;
+  std::string place;                    ///< model and step; empty: not known
+  std::optional<std::uint32_t> boot{};  ///< if a flash log has several boots
+  std::uint64_t unix_us = 0;
+  std::optional<std::uint64_t> task{};  ///< from the file's name
+  bool is_record = false;
+  bool is_lite = false;  ///< of MindSpore Lite
+};
+
+// They refer to the cards that the tensor does.
+void write_fields(FieldWriter& to, const DumpTensor& tensor);
+void read_fields(FieldReader& from, DumpTensor& tensor);
+void write_fields(FieldWriter& to, const DumpFile& file);
+void read_fields(FieldReader& from, DumpFile& file);
+
+/// All tensors below one path, in the order of execution as far as file names give it. In bounded memory.
+struct DumpSide {
+  SpilledList<DumpFile> files;
+  SpilledList<DumpTensor> tensors;
+  bool named_file = false;  ///< the path is a file
+  /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
+  std::map<std::string, std::size_t> kept{};
+};
+
+/// Reads the heads of all files below `path`; with `boot`, only of the files of that boot. `report` gets what
+/// cannot be used.
+DumpSide read_side(const std::string& path, const SearchReport& report,
+                   std::optional<std::uint32_t> boot = std::nullopt);
+
+/// Gives the directories of the files of `side` to `take`, each once, in the order of their bytes.
+void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take);
+
+/// Puts what `change` makes of the tensors of `side` in their place; those for which it returns false go
+/// away.
+void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change);
+
+/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
+/// dump. Refers to the cards.
+void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
+
+}  // namespace opdump::tool

@@ -1,0 +1,275 @@
+#include "src/tool/judge/compare/dump_comparison.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "src/config/text/human_text.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/read/dump/spilled_sort.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
+#include "src/tool/read/run/model_sums.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Tensors of other operators go away.
+void keep_ops(const std::string& glob, DumpSide& side) {
+  change_tensors(side, [&](const DumpTensor& tensor) {
+    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) == 0;
+  });
+}
+
+void keep_files(const std::function<bool(const DumpFile&)>& keep, DumpSide& side) {
+  if (!keep) return;
+  change_tensors(side, [&](const DumpTensor& tensor) { return keep(side.files[tensor.file]); });
+}
+
+/// What `side` has for each golden tensor; of several, the last. What is wrong with the temporary file; else
+/// empty.
+std::string expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& pairing,
+                   ExpectedErrors& expected) {
+  struct Pair {
+    std::size_t golden;
+    std::size_t mine;
+  };
+  const auto pair_in = [](std::string_view text) { return FieldReader(text).next<Pair>(); };
+  SpilledSort by_golden([](std::string_view a, std::string_view b) {
+    return FieldReader(a).next<Pair>().golden < FieldReader(b).next<Pair>().golden;
+  });
+  std::string error, text;
+  for (const TensorPair& pair : pair_tensors(side, golden, pairing, error)) {
+    if (!pair.mine || !pair.golden) continue;
+    text.clear();
+    FieldWriter(text).put(Pair{*pair.golden, *pair.mine});
+    static_cast<void>(by_golden.add(text));
+  }
+  static_cast<void>(by_golden.finish());
+  expected.side = &side;
+  SpilledSort::Reader reader(by_golden);
+  std::string_view next;
+  bool more = reader.next(next);
+  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
+    std::optional<std::size_t> mine;
+    for (; more && pair_in(next).golden == i; more = reader.next(next)) mine = pair_in(next).mine;
+    expected.tensors.push_back(mine);
+  }
+  return error.empty() ? by_golden.error() : error;
+}
+
+/// What the cards and journals beside both dumps tell of different models; empty: nothing. `others` becomes
+/// what else of where they come from is different.
+std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden,
+                         std::vector<std::string>& others) {
+  constexpr char kMine[] = "my dump";
+  constexpr char kGolden[] = "the golden one";
+  ModelSums sums[2];
+  DumpProvenance provenances[2];
+  ProvenanceReader reader(beside);
+  for (const DumpSide* side : {&mine, &golden}) {
+    const std::size_t i = side == &golden ? 1 : 0;
+    for_each_directory(*side, [&](const std::string& directory) {
+      add_model_sums(beside, directory, sums[i]);
+      reader.add(directory, provenances[i]);
+    });
+  }
+  others = unlike_provenance(kMine, provenances[0], kGolden, provenances[1]);
+  const std::string unlike = unlike_models(kMine, sums[0], kGolden, sums[1]);
+  return unlike.empty() ? unlike_models(kMine, provenances[0], kGolden, provenances[1]) : unlike;
+}
+
+bool is_pair(const PairResult& result) {
+  return result.pair.mine && result.pair.golden;
+}
+
+/// "'conv1', 'relu1', 'fc' and 3 more".
+std::string some_ops(const DumpSide& side) {
+  constexpr std::size_t kMost = 3;
+  std::size_t count = 0;
+  std::string text, last;
+  for (const DumpTensor& tensor : side.tensors) {
+    const std::string op = side.files[tensor.file].op;
+    if (count != 0 && last == op) continue;
+    last = op;
+    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + op + "'";
+  }
+  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
+}
+
+/// "'conv1', 'relu1' and 3 more".
+std::string some_names(const std::set<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::size_t count = 0;
+  std::string text;
+  for (const std::string& name : names) {
+    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + name + "'";
+  }
+  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
+}
+
+/// Counts the pairs of which less is compared than one may think.
+class DoubtfulPairs {
+ public:
+  void add(const CompareReport& report, const PairResult& result) {
+    if (!result.comparison || result.comparison->summary_distance) return;
+    const DumpTensor mine = report.mine.tensors[*result.pair.mine];
+    const DumpTensor golden = report.golden.tensors[*result.pair.golden];
+    complex_ += lacks_imaginary(mine, golden) ? 1 : 0;
+    uncarded_ += lacks_golden_card(mine, golden) ? 1 : 0;
+  }
+
+  void tell(const SearchReport& search) const {
+    if (complex_ != 0)
+      search.note(count_text(complex_, "tensor") + (complex_ == 1 ? " is" : " are") +
+                  " complex: the imaginary part is not compared, as msaccucmp does not");
+    if (uncarded_ != 0)
+      search.note(
+          "a card tells what the integers of " + count_text(uncarded_, "tensor") +
+          " of mine stand for, and golden's are taken as they are stored; '--golden-model CARD' tells "
+          "what those stand for");
+  }
+
+ private:
+  std::uint64_t complex_ = 0;
+  std::uint64_t uncarded_ = 0;
+};
+
+DumpSide read_dump(ExtractedImage& image, const std::string& path, const SearchReport& search,
+                   std::optional<std::uint32_t> boot, std::string& there) {
+  there = image.open(path, search, boot);
+  return read_side(there, search, there == path ? boot : std::nullopt);
+}
+
+}  // namespace
+
+bool DumpComparison::choose(const CompareChoice& choice, std::string& error) {
+  choice_ = &choice;
+  boot_ = parse_boot(choice.boot.value_or(""));
+  golden_boot_ = parse_boot(choice.golden_boot.value_or(""));
+  for (const auto& [text, boot] : {std::pair(choice.boot, boot_), {choice.golden_boot, golden_boot_}}) {
+    if (!text || boot) continue;
+    error = "'" + *text + "' is no number of a boot";
+    return false;
+  }
+  if (choice.limits) {
+    if (!read_thresholds(*choice.limits, thresholds_, error)) return false;
+  } else {
+    thresholds_ = usual_thresholds(choice.expected ? Evidence::expected_error : Evidence::elements);
+  }
+  if (!choice.expected && std::any_of(thresholds_.begin(), thresholds_.end(),
+                                      [](const Threshold& limit) { return limit.is_by_expected(); })) {
+    error = "the limit 'by_expected' needs '--expected PATH'";
+  } else if (choice.map && choice.by_order) {
+    error = "'--map' and '--by-order' exclude each other";
+  } else if (choice.align && choice.by_order) {
+    error = "'--align' and '--by-order' exclude each other";
+  }
+  pairing_ = {.names = choice.map ? &names_ : nullptr, .by_order = choice.by_order, .align = choice.align};
+  return error.empty();
+}
+
+std::optional<int> DumpComparison::read(const SearchReport& search,
+                                        const std::function<bool(const DumpFile&)>& keep) {
+  const CompareChoice& choice = *choice_;
+  if (std::string error; choice.map && !names_.load(*choice.map, error)) {
+    search.error(error);
+    return kExitFailed;
+  }
+  if ((choice.model && !load_or_say(*choice.model, card_)) ||
+      (choice.golden_model && !load_or_say(*choice.golden_model, golden_card_)))
+    return kExitFailed;
+  if (choice.model) carded_.emplace(card_);
+  if (choice.golden_model) golden_carded_.emplace(golden_card_);
+  beside_ = std::make_unique<BesideCards>(search.note);
+  std::string there;
+  mine_ = read_dump(my_image_, *choice.mine, search, boot_, my_path_);
+  if (choice.golden) golden_ = read_dump(golden_image_, *choice.golden, search, golden_boot_, there);
+  if (choice.golden) {
+    std::vector<std::string> others;
+    const std::string unlike = unlike_sides(*beside_, mine_, golden_, others);
+    if (!unlike.empty() && !choice.any_model) {
+      search.error(unlike + "; '--any-model' compares them");
+      return kExitUsage;
+    }
+    for (const std::string& other : others) search.note(other);
+  }
+  if (choice.stored) stored_ = mine_;
+  if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
+    search.note(*choice.map + ": no operator of mine is called " + some_names(names));
+  add_cards(my_card(), *beside_, mine_);
+  add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_);
+  for (DumpSide* side : {&mine_, &golden_, &stored_}) {
+    if (choice.op) keep_ops(*choice.op, *side);
+    keep_files(keep, *side);
+  }
+  if (mine_.tensors.empty())
+    search.error(*choice.mine + ": there is no tensor" + (choice.golden ? " to compare" : ""));
+  if (choice.golden && golden_.tensors.empty())
+    search.error(*choice.golden + ": there is no tensor to compare with");
+  if (mine_.tensors.empty() || (choice.golden && golden_.tensors.empty())) return kExitFailed;
+  if (choice.golden && !read_expected(search)) return kExitFailed;
+  return std::nullopt;
+}
+
+bool DumpComparison::read_expected(const SearchReport& search) {
+  const std::optional<std::string>& path = choice_->expected;
+  errors_.rounded = path == "rounded";
+  if (!path || errors_.rounded) return true;
+  std::string there;
+  expected_ = read_dump(expected_image_, *path, search, std::nullopt, there);
+  if (expected_.tensors.empty()) {
+    search.error(*path + ": there is no tensor to expect errors of");
+    return false;
+  }
+  add_cards(my_card(), *beside_, expected_);
+  const std::string error = expect(expected_, golden_, pairing_, errors_);
+  if (!error.empty()) search.error(error);
+  return error.empty();
+}
+
+void DumpComparison::compare(bool detail) {
+  const TensorPairs pairs = pair_tensors(mine_, golden_, pairing_, error_);
+  results_ = compare_pairs(mine_, golden_, pairs, detail, errors_);
+  for (const std::string* const error :
+       {&mine_.tensors.error(), &mine_.files.error(), &golden_.tensors.error(), &golden_.files.error(),
+        &pairs.error(), &results_.error()}) {
+    if (error_.empty()) error_ = *error;
+  }
+}
+
+bool tell_problems(const CompareReport& report, const SearchReport& search) {
+  constexpr std::uint64_t kMostProblems = 10;
+  const bool has_inputs = std::any_of(report.golden.tensors.begin(), report.golden.tensors.end(),
+                                      [](const DumpTensor& tensor) { return !tensor.is_output; });
+  bool good = true;
+  std::uint64_t problems = 0, inputs = 0;
+  DoubtfulPairs doubtful;
+  for (const PairResult& result : report.results) {
+    if (!result.pair.mine) continue;
+    doubtful.add(report, result);
+    if (!has_inputs && !report.mine.tensors[*result.pair.mine].is_output) {
+      ++inputs;
+    } else if (!result.comparison) {
+      good = false;
+      if (++problems <= kMostProblems) search.error(report.tensor_name(result) + ": " + result.problem);
+    } else if (report.diverges(result)) {
+      good = false;
+    }
+  }
+  if (problems > kMostProblems)
+    search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
+  doubtful.tell(search);
+  if (inputs != 0)
+    search.note("the golden dump has outputs alone: " + count_text(inputs, "input") + " of mine " +
+                (inputs == 1 ? "is" : "are") + " not compared");
+  if (std::none_of(report.results.begin(), report.results.end(), is_pair))
+    search.error("no tensor of mine has the name, role and index of a golden one: mine has " +
+                 some_ops(report.mine) + ", the golden dump " + some_ops(report.golden) +
+                 "; '--map FILE' says what is called how, '--align' takes operators by what they are like, "
+                 "'--by-order' by their turn");
+  return good;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,101 @@
+#include "src/tool/judge/compare/golden_index.hpp"
+
+#include <functional>
+
+namespace opdump::tool {
+namespace {
+
+using Kind = GoldenName::Kind;
+
+/// As frameworks name files: what no file name may hold becomes '_'.
+std::string file_form(std::string op) {
+  for (char& letter : op) {
+    if (letter == '/' || letter == '\\' || letter == ' ' || letter == '.') letter = '_';
+  }
+  return op;
+}
+
+}  // namespace
+
+/// Names at one place lie together.
+std::uint64_t GoldenIndex::Key::hash() const {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  const std::uint64_t role = std::uint64_t{index} << 3 | (is_output ? 4U : 0U) | static_cast<unsigned>(kind);
+  const std::uint64_t name = (std::hash<std::string>()(op) ^ role * kMix) * kMix;
+  return std::hash<std::string>()(place) >> 32 << 32 | name >> 32;
+}
+
+GoldenIndex::GoldenIndex(const DumpSide& golden, Progress& progress) : golden_(golden) {
+  std::size_t number = 0;
+  for (const DumpTensor& tensor : golden.tensors) {
+    for (const Kind kind : {Kind::exact, Kind::in_files, Kind::original}) {
+      if (const std::optional<Key> key = key_of(kind, tensor)) index_.add(key->hash(), number);
+    }
+    ++number;
+    progress.add();
+  }
+  index_.finish();
+}
+
+std::optional<GoldenIndex::Key> GoldenIndex::key_of(Kind kind, const DumpTensor& tensor) const {
+  DumpFile file = golden_.files[tensor.file];
+  if (kind != Kind::original) {
+    return Key{kind, std::move(file.place), kind == Kind::exact ? std::move(file.op) : file_form(file.op),
+               tensor.is_output, tensor.index};
+  }
+  if (!tensor.is_output || tensor.original_op.empty()) return std::nullopt;
+  return Key{kind, std::move(file.place), file_form(tensor.original_op), true, tensor.original_index};
+}
+
+std::optional<GoldenName> GoldenIndex::find(const std::string& place, const std::string& op,
+                                            const DumpTensor& tensor, bool& by_original) const {
+  by_original = false;
+  if (const auto found = find_named(place, op, tensor.is_output, tensor.index)) return found;
+  if (!tensor.is_output) return std::nullopt;
+  by_original = true;
+  if (!tensor.original_op.empty()) {
+    if (const auto found = find_named(place, tensor.original_op, true, tensor.original_index)) return found;
+  }
+  const auto found = find_in(Kind::original, place, file_form(op), true, tensor.index);
+  if (found || tensor.original_op.empty()) return found;
+  return find_in(Kind::original, place, file_form(tensor.original_op), true, tensor.original_index);
+}
+
+std::optional<GoldenName> GoldenIndex::find_named(const std::string& place, const std::string& op,
+                                                  bool is_output, std::uint32_t index) const {
+  const auto found = find_in(Kind::exact, place, op, is_output, index);
+  return found ? found : find_in(Kind::in_files, place, file_form(op), is_output, index);
+}
+
+std::optional<GoldenName> GoldenIndex::find_in(Kind kind, const std::string& place, const std::string& op,
+                                               bool is_output, std::uint32_t index) const {
+  Key key = {kind, place, op, is_output, index};
+  const auto found = find_key(key);
+  if (found || place.empty()) return found;
+  key.place.clear();
+  return find_key(key);
+}
+
+std::optional<GoldenName> GoldenIndex::find_key(const Key& key) const {
+  std::optional<GoldenName> found;
+  index_.find(key.hash(), [&](std::uint64_t number) {
+    const auto tensor = static_cast<std::size_t>(number);
+    if (key_of(key.kind, golden_.tensors[tensor]) == key) found = {key.kind, tensor};
+    return !found;
+  });
+  return found;
+}
+
+std::vector<std::size_t> GoldenIndex::tensors(const GoldenName& name) const {
+  std::vector<std::size_t> tensors;
+  const std::optional<Key> key = key_of(name.kind, golden_.tensors[name.first]);
+  if (!key) return tensors;
+  index_.find(key->hash(), [&](std::uint64_t number) {
+    const auto tensor = static_cast<std::size_t>(number);
+    if (key_of(name.kind, golden_.tensors[tensor]) == key) tensors.push_back(tensor);
+    return true;
+  });
+  return tensors;
+}
+
+}  // namespace opdump::tool

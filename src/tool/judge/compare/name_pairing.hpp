@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "src/tool/judge/compare/compare_pairing.hpp"
+
+namespace opdump::tool {
+
+/// Pairs tensors by the names of their operators; gives what becomes of each tensor of mine, in their order.
+/// `used` becomes which golden tensors have a partner, and `error` what is wrong with the temporary file.
+TensorPairs pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* names,
+                         std::vector<bool>& used, std::string& error);
+
+}  // namespace opdump::tool

@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "src/tool/cli/json.hpp"
+#include "src/tool/judge/compare/compare_report.hpp"
+#include "src/tool/judge/compare/op_verdicts.hpp"
+
+namespace opdump::tool {
+
+/// The operators of a comparison, and which of them went wrong first.
+class VerdictReport {
+ public:
+  explicit VerdictReport(const CompareReport& report);
+
+  /// Prints how many operators agree, and about the first that diverges one sentence.
+  void print() const;
+
+  /// The member "ops" of an object, and as far as there are such operators "first_diverging",
+  /// "first_culprit", "first_unequal" and "greatest_growth".
+  /// What it has written may be taken away by `flush` meanwhile.
+  void write(JsonWriter& json, const std::function<void()>& flush) const;
+
+  const OpVerdicts& ops() const { return ops_; }
+  /// The first whose output diverges; nothing: none does.
+  const std::optional<OpVerdict>& first() const { return first_; }
+  /// What is wrong with the temporary file, so that operators are missing; else empty.
+  const std::string& error() const { return error_; }
+  std::string first_text() const;                      ///< one sentence about it; empty: none diverges
+  std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
+
+ private:
+  std::string name_of(const OpVerdict& op) const;  ///< `Conv2D "conv1" at net/3`
+  std::string culprit_text(const OpVerdict& op) const;
+  std::string victim_text(const OpVerdict& op) const;
+  std::string misread_text(const OpVerdict& op) const;     ///< "it takes input 0 by zero point 0, ...: "
+  std::string miswritten_text(const OpVerdict& op) const;  ///< the same of who wrote it
+  std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
+  std::string growth_text(const OpVerdict& op) const;   ///< "its error is 7 times that of its inputs, ..."
+  std::string dtype_text(const OpVerdict& op) const;    ///< "output 0 is float16 for float32"; or empty
+  std::string bad_text(std::size_t result) const;
+  std::string measured_text(std::size_t result) const;
+  void write_op(JsonWriter& json, std::string_view key, const OpVerdict& op, const std::string& text) const;
+  DumpTensor my_tensor(std::size_t result) const;
+
+  const CompareReport& report_;
+  std::string error_;
+  OpVerdicts ops_;
+  std::optional<OpVerdict> first_;    ///< the first whose output diverges
+  std::optional<OpVerdict> culprit_;  ///< the first one
+  std::optional<OpVerdict> unequal_;  ///< the first whose output is not equal
+  std::optional<OpVerdict> grown_;    ///< of those that diverge, the one in which the error grows most
+};
+
+}  // namespace opdump::tool

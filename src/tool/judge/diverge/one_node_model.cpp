@@ -1,0 +1,232 @@
+#include "src/tool/judge/diverge/one_node_model.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "src/attach/onnx_dtype.hpp"
+#include "src/tool/judge/diverge/proto_message.hpp"
+
+namespace opdump::tool {
+namespace {
+
+struct Version {
+  std::uint64_t opset;
+  std::uint64_t file;  ///< of onnx.proto, which came with it
+};
+
+/// The first opset of each version of the file.
+constexpr Version kVersions[] = {{1, 3},  {9, 4},   {10, 5},  {11, 6},  {12, 7}, {15, 8},
+                                 {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
+
+/// Operators that are not ONNX's own count their opsets by themselves.
+constexpr std::uint64_t kFileOfOthers = 8;
+
+std::uint64_t file_version_of(DType dtype) {
+  switch (dtype) {
+    case DType::float8_e4m3fn:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2:
+    case DType::float8_e5m2fnuz:
+      return 9;
+    case DType::int4:
+    case DType::uint4:
+      return 10;
+    case DType::float4_e2m1:
+      return 11;
+    default:
+      return 0;
+  }
+}
+
+/// The oldest one that has the operator and its dtypes: old compilers read it too.
+std::uint64_t file_version(const ReplayOp& op) {
+  std::uint64_t version = op.domain.empty() ? 0 : kFileOfOthers;
+  for (const Version& known : kVersions) {
+    if (op.domain.empty() && op.opset >= known.opset) version = known.file;
+  }
+  for (const std::optional<ReplayTensor>& input : op.inputs) {
+    if (input) version = std::max(version, file_version_of(input->dtype));
+  }
+  for (const auto& [name, dtype] : op.wanted) version = std::max(version, file_version_of(dtype));
+  return version;
+}
+
+bool number_of(DType dtype, std::uint32_t& number, std::string& reason) {
+  number = onnx_of_dtype(dtype);
+  if (number == 0) reason = "ONNX has no dtype " + std::string(info(dtype).name);
+  return number != 0;
+}
+
+bool add_tensor(const ReplayTensor& tensor, ProtoMessage& to, std::string& reason) {
+  std::uint32_t number = 0;
+  if (!number_of(tensor.dtype, number, reason)) return false;
+  for (const Dim dim : tensor.dims) to.add_number(1, dim);
+  to.add_number(2, number);
+  to.add_text(8, tensor.name);
+  to.add_bytes(9, Bytes(tensor.bytes));
+  return true;
+}
+
+/// Adds the value of an attribute, and its type.
+class ValueWriter {
+ public:
+  ValueWriter(ProtoMessage& to, std::string& reason) : to_(to), reason_(reason) {}
+
+  bool operator()(std::int64_t value) {
+    to_.add_number(3, static_cast<std::uint64_t>(value));
+    return is_of_type(2);
+  }
+  bool operator()(float value) {
+    to_.add_float(2, value);
+    return is_of_type(1);
+  }
+  bool operator()(const std::string& value) {
+    to_.add_bytes(4, value);
+    return is_of_type(3);
+  }
+  bool operator()(const std::vector<std::int64_t>& values) {
+    for (const std::int64_t value : values) to_.add_number(8, static_cast<std::uint64_t>(value));
+    return is_of_type(7);
+  }
+  bool operator()(const std::vector<float>& values) {
+    for (const float value : values) to_.add_float(7, value);
+    return is_of_type(6);
+  }
+  bool operator()(const std::vector<std::string>& values) {
+    for (const std::string& value : values) to_.add_bytes(9, value);
+    return is_of_type(8);
+  }
+  bool operator()(const ReplayTensor& value) {
+    ProtoMessage tensor;
+    if (!add_tensor(value, tensor, reason_)) return false;
+    to_.add_message(5, tensor);
+    return is_of_type(4);
+  }
+
+ private:
+  bool is_of_type(std::uint64_t type) {
+    to_.add_number(20, type);
+    return true;
+  }
+
+  ProtoMessage& to_;
+  std::string& reason_;
+};
+
+bool add_attribute(const ReplayAttribute& attribute, ProtoMessage& node, std::string& reason) {
+  if (!attribute.message.empty()) {
+    node.add_bytes(5, attribute.message);
+    return true;
+  }
+  ProtoMessage message;
+  message.add_text(1, attribute.name);
+  if (!std::visit(ValueWriter(message, reason), attribute.value)) {
+    reason = "attribute '" + attribute.name + "': " + reason;
+    return false;
+  }
+  node.add_message(5, message);
+  return true;
+}
+
+/// What a graph says of an input or output. `whole`: all extents too.
+bool add_value(std::uint32_t field, const std::string& name, const ReplayTensor& tensor, bool whole,
+               ProtoMessage& graph, std::string& reason) {
+  std::uint32_t number = 0;
+  if (!number_of(tensor.dtype, number, reason)) {
+    reason = name + ": " + reason;
+    return false;
+  }
+  ProtoMessage shape;
+  for (const Dim dim : tensor.dims) {
+    ProtoMessage extent;
+    if (whole || tensor.dims.size() == 1) extent.add_number(1, dim);
+    shape.add_message(1, extent);
+  }
+  ProtoMessage tensor_type;
+  tensor_type.add_number(1, number);
+  tensor_type.add_message(2, shape);
+  ProtoMessage type;
+  type.add_message(1, tensor_type);
+  ProtoMessage value;
+  value.add_text(1, name);
+  value.add_message(2, type);
+  graph.add_message(field, value);
+  return true;
+}
+
+}  // namespace
+
+std::string model_input_name(std::size_t k) {
+  return "input_" + std::to_string(k);
+}
+
+std::string model_output_name(std::size_t k) {
+  return "output_" + std::to_string(k);
+}
+
+bool one_node_model(const ReplayOp& op, const std::vector<ReplayTensor>* outputs, std::string& model,
+                    std::string& reason) {
+  ProtoMessage node;
+  ProtoMessage values;  // fields of the graph
+  // An optional input or output that is not given has an empty name, and may be left out at the end.
+  std::size_t given = 0;
+  std::size_t left_out = 0;
+  for (const std::optional<ReplayTensor>& input : op.inputs) {
+    if (!input) {
+      ++left_out;
+      continue;
+    }
+    for (; left_out != 0; --left_out) node.add_bytes(1, "");
+    const std::string name = model_input_name(given++);
+    node.add_bytes(1, name);
+    if (!add_value(11, name, *input, outputs != nullptr, values, reason)) return false;
+  }
+  std::size_t wanted = 0;
+  left_out = 0;
+  for (std::size_t i = 0; i < op.wanted.size(); ++i) {
+    if (op.wanted[i].first.empty()) {
+      ++left_out;
+      continue;
+    }
+    for (; left_out != 0; --left_out) node.add_bytes(2, "");
+    const std::string name = model_output_name(wanted++);
+    node.add_bytes(2, name);
+    if (outputs != nullptr) {
+      if (!add_value(12, name, (*outputs)[i], true, values, reason)) return false;
+      continue;
+    }
+    ProtoMessage value;
+    value.add_text(1, name);
+    values.add_message(12, value);
+  }
+  if (outputs != nullptr) node.add_text(3, op.name);
+  node.add_text(4, op.type);
+  for (const ReplayAttribute& attribute : op.attributes) {
+    if (!add_attribute(attribute, node, reason)) return false;
+  }
+  node.add_text(7, op.domain);
+
+  ProtoMessage head;
+  head.add_message(1, node);
+  head.add_text(2, "one_operator");
+  ProtoMessage opset;
+  opset.add_bytes(1, op.domain);
+  opset.add_number(2, op.opset);
+  ProtoMessage file;
+  file.add_number(1, file_version(op));
+  file.add_text(2, "opdump");
+  file.add_text(3, OPDUMP_VERSION);
+  file.add_bytes(7, head.bytes() + values.bytes());
+  file.add_message(8, opset);
+  model = file.bytes();
+  return true;
+}
+
+bool tensor_proto(const ReplayTensor& tensor, std::string& bytes, std::string& reason) {
+  ProtoMessage message;
+  if (!add_tensor(tensor, message, reason)) return false;
+  bytes = message.bytes();
+  return true;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,221 @@
+#include "src/tool/judge/diverge/replay_model.hpp"
+
+#include <algorithm>
+
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/judge/diverge/card_attribute.hpp"
+#include "src/tool/judge/diverge/onnx_types.hpp"
+#include "src/tool/read/card/onnx_attribute.hpp"
+#include "src/tool/read/card/onnx_tensor.hpp"
+#include "src/tool/read/dump/record_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::string_view kSubgraph = "it runs a graph of its own, which is not computed";
+
+bool read_attribute(Bytes message, ReplayAttribute& to, std::string& problem) {
+  OnnxAttribute read;
+  OnnxTensor tensor;
+  if (!read_onnx_attribute(message, read)) return false;
+  to.name = read.name;
+  to.message = as_text(message);
+  switch (read.type) {
+    case OnnxAttributeType::real:
+      to.value = read.real();
+      return true;
+    case OnnxAttributeType::integer:
+      to.value = read.integer();
+      return true;
+    case OnnxAttributeType::text:
+      to.value = std::string(read.text());
+      return true;
+    case OnnxAttributeType::reals:
+      to.value = std::move(read.reals);
+      return true;
+    case OnnxAttributeType::integers:
+      to.value = std::move(read.integers);
+      return true;
+    case OnnxAttributeType::texts:
+      to.value = std::vector<std::string>(read.texts.begin(), read.texts.end());
+      return true;
+    case OnnxAttributeType::tensor: {
+      ReplayTensor& value = to.value.emplace<ReplayTensor>();
+      if (read_onnx_tensor(read.tensor, tensor) && !tensor.is_external && tensor.dtype != DType::string &&
+          onnx_elements(tensor, value.bytes, problem)) {
+        value.name = tensor.name;
+        value.dtype = tensor.dtype;
+        value.dims = tensor.dims;
+      }
+      problem.clear();  // only who uses the attribute has to know it
+      return true;
+    }
+    case OnnxAttributeType::graph:
+    case OnnxAttributeType::graphs:
+      problem = kSubgraph;
+      return true;
+    default:
+      problem = "attribute '" + to.name + "' is of a kind that is not read";
+      return true;
+  }
+}
+
+/// Of TensorFlow Lite: its operators have them also where they are not used.
+bool changes_nothing(const OpAttribute& attribute) {
+  return (attribute.name == "fused_activation_function" && attribute.value == "NONE") ||
+         (attribute.name == "beta" && attribute.value == "1");
+}
+
+}  // namespace
+
+bool ReplayModel::load(const std::string& path, std::string_view command) {
+  path_ = path;
+  teller_ = "opdump " + std::string(command) + ": ";
+  if (!file_.open(path)) {
+    say(teller_ + file_.error());
+    return false;
+  }
+  // A card is JSON; an ONNX model begins with the tag of a field.
+  const std::string_view text = as_text(file_.bytes());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '{') return load_onnx();
+  is_card_ = true;
+  RunFile card;
+  if (!load_or_say(path, card)) return false;
+  for (const RunModel& model : card.models) load_card(model);
+  index();
+  return true;
+}
+
+bool ReplayModel::load_onnx() {
+  cards::ModelCard card;
+  OnnxDetails details;
+  std::string reason;
+  bool good = read_onnx(file_.bytes(), {}, card, reason, &details);
+  if (file_.cut_short()) {
+    say(teller_ + file_.error());
+    return false;
+  }
+  for (std::size_t i = 0; good && i < card.ops.size(); ++i) {
+    const cards::CardOp& op = card.ops[i];
+    ReplayNode& node = nodes_.emplace_back();
+    node.name = op.name;
+    node.type = op.type;
+    node.domain = op.domain;
+    const auto opset = details.opsets.find(op.domain);
+    node.opset = opset == details.opsets.end() ? 1 : opset->second;
+    for (const std::uint32_t input : op.inputs) {
+      node.inputs.push_back(input == cards::CardOp::kNoTensor ? "" : card.tensors[input].name);
+      node.is_constant.push_back(input != cards::CardOp::kNoTensor && card.tensors[input].constant);
+    }
+    std::size_t next = 0;
+    for (const bool named : details.outputs[i])
+      node.outputs.push_back(named ? card.tensors[op.outputs[next++]].name : std::string());
+    for (const Bytes message : details.attributes[i]) {
+      ReplayAttribute attribute;
+      good = good && read_attribute(message, attribute, node.problem);
+      node.attributes.push_back(std::move(attribute));
+    }
+    if (!good) reason = "is damaged: an attribute of operator " + op.name + " is cut short";
+  }
+  if (!good) {
+    say(teller_ + path_ + ": " + reason +
+        ". Cards, which are JSON, are read too; 'opdump describe' makes them of other models");
+    return false;
+  }
+  for (const auto& [place, message] : details.constants) constants_[card.tensors[place].name] = message;
+  index();
+  return true;
+}
+
+void ReplayModel::load_card(const RunModel& model) {
+  for (const RunOp& op : model.ops) {
+    ReplayNode& node = nodes_.emplace_back();
+    node.name = op.desc.name;
+    node.type = op.onnx.op.empty() ? onnx_type_of(op.desc.type) : op.onnx.op;
+    node.domain = op.onnx.domain;
+    node.opset = op.onnx.op.empty() ? kMappedOpset : std::max<std::uint64_t>(op.onnx.opset, 1);
+    for (const RunTensor& input : op.inputs) {
+      // One without a name is given all the same where the card tells its size.
+      node.inputs.push_back(input.name.empty() && input.sized
+                                ? node.name + " input " + std::to_string(node.inputs.size())
+                                : std::string(input.name));
+      node.is_constant.push_back(input.is_constant);
+    }
+    for (const RunTensor& output : op.outputs) node.outputs.emplace_back(output.name);
+    const auto is_quantised = [](const RunTensor& tensor) {
+      return tensor.quant.scheme != QuantScheme::none;
+    };
+    if (op.onnx.op.empty() && (std::any_of(op.inputs.begin(), op.inputs.end(), is_quantised) ||
+                               std::any_of(op.outputs.begin(), op.outputs.end(), is_quantised)))
+      node.problem = "its integers stand for real numbers, which only operators of ONNX compute with";
+    if (node.type.empty())
+      node.problem =
+          "what " + std::string(op.desc.type) + " computes is not known: the card tells no type of ONNX";
+    if (std::find(op.flags.begin(), op.flags.end(), "control_flow") != op.flags.end())
+      node.problem = kSubgraph;
+    for (const OpAttribute& given : op.attributes) {
+      ReplayAttribute attribute;
+      if (op.onnx.op.empty() && changes_nothing(given)) continue;
+      if (!read_card_attribute(given.name, given.value, attribute))
+        node.problem = "attribute '" + std::string(given.name) + "' of the card is no value of ONNX";
+      node.attributes.push_back(std::move(attribute));
+    }
+  }
+}
+
+/// Operators are found by their own names, then by those of their outputs.
+void ReplayModel::index() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) places_.try_emplace(sanitised(nodes_[i].name), i);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (const std::string& output : nodes_[i].outputs) {
+      if (!output.empty()) places_.try_emplace(sanitised(output), i);
+    }
+  }
+}
+
+const ReplayNode* ReplayModel::node(std::string_view name) const {
+  const auto found = places_.find(std::string(name));
+  return found == places_.end() ? nullptr : &nodes_[found->second];
+}
+
+bool ReplayModel::constant(const std::string& name, ReplayTensor& to, std::string& reason) const {
+  OnnxTensor tensor;
+  if (!read_onnx_tensor(constants_.at(name), tensor)) {
+    reason = "the constant '" + name + "' is damaged, or has a dtype that is not known";
+    return false;
+  }
+  to.name = name;
+  to.dtype = tensor.dtype;
+  to.dims = tensor.dims;
+  if (!tensor.is_external) {
+    if (tensor.dtype != DType::string && onnx_elements(tensor, to.bytes, reason)) return true;
+    reason = "the constant '" + name + "': " + (tensor.dtype == DType::string ? "it holds texts" : reason);
+    return false;
+  }
+  const Result<std::uint64_t> bytes = packed_bytes(tensor.dtype, tensor.dims);
+  const std::size_t slash = path_.rfind('/');
+  const std::string path =
+      (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + std::string(tensor.location);
+  const bool elsewhere = tensor.location.empty() || tensor.location.starts_with('/') ||
+                         tensor.location.find("..") != std::string_view::npos ||
+                         tensor.location.find('\0') != std::string_view::npos;
+  MappedFile file;
+  if (elsewhere) {
+    reason = "the constant '" + name + "' lies in a file outside the model's directory";
+  } else if (!file.open(path)) {
+    reason = "the constant '" + name + "': " + file.error();
+  } else if (!bytes.ok() || tensor.offset > file.bytes().size() ||
+             file.bytes().size() - tensor.offset < bytes.value()) {
+    reason = "the constant '" + name + "': " + path + " ends before its last element";
+  } else {
+    const Bytes found = file.bytes().subspan(static_cast<std::size_t>(tensor.offset),
+                                             static_cast<std::size_t>(bytes.value()));
+    to.bytes.assign(found.begin(), found.end());
+    if (!file.cut_short()) return true;
+    reason = file.error();
+  }
+  return false;
+}
+
+}  // namespace opdump::tool

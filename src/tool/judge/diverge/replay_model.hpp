@@ -1,0 +1,63 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "opdump/base/bytes.hpp"
+#include "src/tool/judge/diverge/replay_op.hpp"
+#include "src/tool/read/card/onnx_file.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/run/run_file.hpp"
+
+namespace opdump::tool {
+
+/// An operator as the model describes it.
+struct ReplayNode {
+  std::string name;
+  std::string type;  ///< of ONNX
+  std::string domain;
+  std::uint64_t opset = 0;
+  std::vector<ReplayAttribute> attributes;
+  std::vector<std::string> inputs;  ///< names of tensors; empty: an optional one that is not given
+  std::vector<std::string> outputs;
+  std::vector<bool> is_constant;  ///< of each input, whether the model holds its elements
+  std::string problem;            ///< why it cannot be computed, whatever its inputs are; empty: it can
+};
+
+/// The operators of a model, from its ONNX file or from a card.
+class ReplayModel {
+ public:
+  /// On false it has said on stderr why, in the name of `command`.
+  bool load(const std::string& path, std::string_view command = "diverge");
+
+  bool is_card() const { return is_card_; }
+
+  /// The operator of that name in a dump; null: there is none.
+  const ReplayNode* node(std::string_view name) const;
+
+  /// Whether the elements of that tensor are in the model's file.
+  bool has_constant(const std::string& tensor) const { return constants_.count(tensor) != 0; }
+
+  /// Those elements; on false `reason` says why they cannot be had.
+  bool constant(const std::string& tensor, ReplayTensor& to, std::string& reason) const;
+
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  bool load_onnx();
+  void load_card(const RunModel& model);
+  void index();
+
+  std::string path_;
+  std::string teller_;
+  bool is_card_ = false;
+  MappedFile file_;
+  std::vector<ReplayNode> nodes_;
+  std::unordered_map<std::string, std::size_t> places_;  ///< by the names that a dump gives operators
+  std::unordered_map<std::string, Bytes> constants_;     ///< TensorProto messages
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,201 @@
+#include "src/tool/judge/edges/edges.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/dump/spilled_sort.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Which output was written last to each byte of a device.
+class WrittenBytes {
+ public:
+  struct Part {
+    std::uint64_t end = 0;
+    std::size_t output = 0;
+  };
+
+  void write(std::uint64_t start, std::uint64_t bytes, std::size_t output) {
+    const std::uint64_t end = start + bytes;
+    auto at = parts_.lower_bound(start);
+    if (at != parts_.begin()) {
+      const auto before = std::prev(at);
+      if (before->second.end > end) parts_[end] = before->second;
+      before->second.end = std::min(before->second.end, start);
+    }
+    for (at = parts_.lower_bound(start); at != parts_.end() && at->first < end;) {
+      if (at->second.end > end) parts_[end] = at->second;
+      at = parts_.erase(at);
+    }
+    parts_[start] = {end, output};
+  }
+
+  /// The output that wrote all of these bytes.
+  std::optional<std::size_t> writer(std::uint64_t start, std::uint64_t bytes) const {
+    const auto behind = parts_.upper_bound(start);
+    if (behind == parts_.begin()) return std::nullopt;
+    const Part& part = std::prev(behind)->second;
+    return part.end >= start + bytes ? std::optional<std::size_t>(part.output) : std::nullopt;
+  }
+
+ private:
+  std::map<std::uint64_t, Part> parts_;  ///< by their first byte; none is in two
+};
+
+class EdgeFinder {
+ public:
+  EdgeFinder(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors)
+      : side_(side), card_(card), errors_(errors) {}
+
+  Edges find() {
+    Progress progress(2 * side_.tensors.size(), "following tensors");
+    sort_by_step(progress);
+    SpilledSort::Reader reader(steps_);
+    std::string last;
+    Step step;
+    for (std::string_view text; reader.next(text);) {
+      if (last.empty() || step_in(last) != step_in(text)) step = {};
+      last = text;
+      add(step, static_cast<std::size_t>(number_in(text)));
+      progress.add();
+    }
+    static_cast<void>(found_.finish());
+    progress.wipe();
+    return compared();
+  }
+
+ private:
+  struct Step {
+    WrittenBytes written;
+    std::map<std::pair<std::string, std::uint32_t>, std::size_t>
+        outputs;  ///< the latest, by operator and index, which only a card asks for
+  };
+
+  static std::uint64_t number_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
+  static std::string_view step_in(std::string_view text) { return text.substr(sizeof(std::uint64_t)); }
+  static bool by_step(std::string_view a, std::string_view b) { return step_in(a) < step_in(b); }
+  static bool by_input(std::string_view a, std::string_view b) {
+    return FieldReader(a).next<Edge>().to < FieldReader(b).next<Edge>().to;
+  }
+
+  void sort_by_step(Progress& progress) {
+    std::string text;
+    std::uint64_t number = 0;
+    for (const DumpTensor& tensor : side_.tensors) {
+      const DumpFile file = side_.files[tensor.file];
+      text.clear();
+      FieldWriter(text).put(number++).put(file.boot ? std::uint64_t{*file.boot} + 1 : 0);
+      if (!steps_.add(text.append(file.place))) break;
+      progress.add();
+    }
+    static_cast<void>(steps_.finish());
+  }
+
+  void add(Step& step, std::size_t number) {
+    const DumpTensor tensor = side_.tensors[number];
+    if (tensor.is_output) {
+      if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, number);
+      if (card_ != nullptr) step.outputs[{side_.files[tensor.file].op, tensor.index}] = number;
+    } else if (const std::optional<Edge> edge = edge_to(step, number, tensor)) {
+      std::string text;
+      FieldWriter(text).put(*edge);
+      static_cast<void>(found_.add(text));
+    }
+  }
+
+  /// The edges in the order of execution, with what their bytes are.
+  Edges compared() {
+    Progress progress(input_bytes(side_));
+    Edges edges;
+    SpilledSort::Reader reader(found_);
+    for (std::string_view text; reader.next(text);) {
+      Edge edge = FieldReader(text).next<Edge>();
+      progress.add(side_.tensors[edge.to].data_bytes);
+      compare_bytes(edge);
+      edges.push_back(edge);
+    }
+    for (const std::string* const error : {&steps_.error(), &found_.error(), &edges.error()}) {
+      if (!error->empty()) errors_.push_back(*error);
+    }
+    return edges;
+  }
+
+  static bool has_place(const DumpTensor& tensor) {
+    return tensor.address != 0 && tensor.data_bytes != 0 && tensor.address <= UINT64_MAX - tensor.data_bytes;
+  }
+
+  std::optional<Edge> edge_to(const Step& step, std::size_t input, const DumpTensor& to) const {
+    if (has_place(to)) {
+      if (const std::optional<std::size_t> from = step.written.writer(to.address, to.data_bytes)) {
+        const DumpTensor output = side_.tensors[*from];
+        const bool whole = output.address == to.address && output.data_bytes == to.data_bytes;
+        return Edge{*from, input, whole ? EdgeSource::address : EdgeSource::view};
+      }
+    }
+    if (card_ == nullptr) return std::nullopt;
+    const std::optional<CardedOps::Output> producer = card_->producer(side_.files[to.file].op, to.index);
+    if (!producer) return std::nullopt;
+    const auto found = step.outputs.find({producer->op, producer->index});
+    if (found == step.outputs.end()) return std::nullopt;
+    return Edge{found->second, input, EdgeSource::name};
+  }
+
+  void compare_bytes(Edge& edge) {
+    const DumpTensor from = side_.tensors[edge.from];
+    const DumpTensor to = side_.tensors[edge.to];
+    const std::uint64_t skipped = edge.source == EdgeSource::view ? to.address - from.address : 0;
+    if (edge.source == EdgeSource::name && from.data_bytes != to.data_bytes) return;
+    const Bytes theirs = bytes_of(from_file_, from_path_, from), ours = bytes_of(to_file_, to_path_, to);
+    if (ours.empty() || theirs.size() < skipped + ours.size()) return;
+    const std::byte* const expected = theirs.data() + skipped;
+    const auto [at, other] = std::mismatch(ours.begin(), ours.end(), expected);
+    static_cast<void>(other);
+    edge.bytes = at == ours.end() ? EdgeBytes::same : EdgeBytes::differ;
+    edge.differs_at = static_cast<std::uint64_t>(at - ours.begin());
+  }
+
+  /// Empty where they cannot be read.
+  Bytes bytes_of(MappedFile& file, std::string& path, const DumpTensor& tensor) {
+    if (const std::string here = side_.files[tensor.file].path; path != here) {
+      path = here;
+      if (!file.open(path)) {
+        errors_.push_back(file.error());
+        path.clear();
+        return {};
+      }
+    }
+    const Bytes all = file.bytes();
+    if (tensor.data_offset > all.size() || all.size() - tensor.data_offset < tensor.data_bytes) return {};
+    return all.subspan(static_cast<std::size_t>(tensor.data_offset),
+                       static_cast<std::size_t>(tensor.data_bytes));
+  }
+
+  static std::uint64_t input_bytes(const DumpSide& side) {
+    std::uint64_t bytes = 0;
+    for (const DumpTensor& tensor : side.tensors) bytes += tensor.is_output ? 0 : tensor.data_bytes;
+    return bytes;
+  }
+
+  const DumpSide& side_;
+  const CardedOps* const card_;
+  std::vector<std::string>& errors_;
+  SpilledSort steps_{by_step};
+  SpilledSort found_{by_input};
+  MappedFile from_file_;
+  MappedFile to_file_;
+  std::string from_path_;
+  std::string to_path_;
+};
+
+}  // namespace
+
+Edges find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors) {
+  return EdgeFinder(side, card, errors).find();
+}
+
+}  // namespace opdump::tool

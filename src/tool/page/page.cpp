@@ -1,0 +1,75 @@
+#include "src/tool/page/page.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "src/config/text/human_text.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/page/html.hpp"
+#include "src/tool/page/page_files.hpp"
+#include "src/tool/page/page_parts.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string front_of(const ReportFacts& facts, const PageHead& head, PageDetail detail) {
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>opdump report: " +
+      html_name(head.dump) + "</title>\n<style>\n";
+  for (const std::string_view piece : page_style()) page += piece;
+  return page +
+         "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#worst\">Skip to the worst operators</a>\n" +
+         page_header(facts, head, detail) + "<main>\n<div id=\"app\"></div>\n" + worst_section(facts) +
+         losses_section(facts) + config_section(facts.config) + about_section(facts, head) +
+         "</main>\n<script type=\"application/json\" id=\"d\">";
+}
+
+/// What the least page takes, and how there can be one.
+std::string too_large_text(std::uint64_t bytes, std::uint64_t most) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kSlack = 4096;  // for the command line, which the page tells too
+  return "the page takes " + byte_text(bytes) + " at least, more than the --max-bytes of " + byte_text(most) +
+         ": choose steps with '--step' or operators with '--op', or allow it by '--max-bytes " +
+         std::to_string((bytes + kSlack) / kMiB + 1) + "M'";
+}
+
+std::string back() {
+  std::string page = "</script>\n<script>\n'use strict';\n(() => {\n";
+  for (const std::string_view piece : page_script()) page += piece;
+  return page + "})();\n</script>\n</body>\n</html>\n";
+}
+
+}  // namespace
+
+bool write_page(const std::string& path, const ReportFacts& facts, const PageHead& head, PageDetail detail,
+                std::string& error) {
+  const std::string behind = back();
+  for (;;) {
+    const std::string front = front_of(facts, head, detail);
+    const std::uint64_t around = front.size() + behind.size();
+    PageWriter json(static_cast<std::size_t>(head.max_bytes - std::min(around, head.max_bytes)));
+    const std::optional<PageDetail> next = write_page_data(facts, detail, json);
+    error = json.error();
+    if (!error.empty()) return false;
+    if (next) {
+      detail = *next;
+      continue;
+    }
+    const std::uint64_t bytes = around + json.bytes();
+    if (bytes > head.max_bytes) {
+      error = path + ": " + too_large_text(bytes, head.max_bytes);
+      return false;
+    }
+    const bool written = write_file(
+        path, [&](const auto& put) { return put(front) && json.give(put) && put(behind); }, error);
+    if (!json.error().empty()) error = json.error();
+    return written;
+  }
+}
+
+}  // namespace opdump::tool

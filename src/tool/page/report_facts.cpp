@@ -1,0 +1,359 @@
+#include "src/tool/page/report_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/ordered_work.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
+#include "src/tool/page/isolated_errors.hpp"
+#include "src/tool/page/report_runs.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::size_t kMostPictures = 200;
+constexpr std::size_t kMostFlagged = 2000;
+constexpr std::size_t kMostWorst = 50;
+
+void keep_greatest(double value, double& greatest) {
+  if (std::isnan(greatest) || value > greatest) greatest = value;
+}
+
+/// Whether an error is known of the tensor; NaN counts as infinitely far.
+double distance_of(const PairResult& result) {
+  const compare::Comparison& c = *result.comparison;
+  if (c.equal == c.elements) return 0;
+  const double error = c.summary_distance ? *c.summary_distance : c.relative_euclidean_distance;
+  return std::isnan(error) ? HUGE_VAL : error;
+}
+
+void sum_up(const ReportFacts& facts, ReportRun& run) {
+  const DumpSide& side = facts.dumps.mine();
+  const bool has_output = side.tensors[run.tensors.back()].is_output;
+  std::uint64_t elements = 0, zeros = 0;
+  for (const std::size_t i : run.tensors) {
+    const DumpTensor tensor = side.tensors[i];
+    run.bytes += tensor.data_bytes;
+    const std::optional<PairResult> result = facts.result_of(i);
+    const bool compared = result && result->comparison;
+    if (compared) keep_greatest(distance_of(*result), tensor.is_output ? run.error : run.input_error);
+    if (compared && tensor.is_output) {
+      const double cosine = result->comparison->equal == result->comparison->elements
+                                ? 1.0
+                                : result->comparison->cosine_similarity;
+      if (std::isnan(run.cosine) || cosine < run.cosine) run.cosine = cosine;
+      for (const Measure* const measure : facts.compared->measures) {
+        if (measure->short_name == "by_expected")
+          keep_greatest(measure->value(*result->comparison), run.by_expected);
+      }
+    }
+    if (result && result->pair.golden)
+      run.other_dtype |= facts.dumps.golden().tensors[*result->pair.golden].dtype != tensor.dtype;
+    if (tensor.is_output != has_output) continue;
+    const TensorFacts own = facts.mine[i];
+    if (!own.known) continue;
+    run.nonfinite += own.nonfinite();
+    if (!facts.golden.empty()) run.golden_nonfinite += facts.golden[i].nonfinite();
+    if (!std::isnan(own.peak())) keep_greatest(own.peak(), run.peak);
+    if (!std::isnan(own.saturated)) keep_greatest(own.saturated, run.saturated);
+    if (!tensor.summary) {
+      elements += tensor.elements;
+      zeros += own.zeros;
+    }
+  }
+  if (elements != 0) run.zeros = static_cast<double>(zeros) / static_cast<double>(elements);
+}
+
+/// Gives runs their verdicts, in the order of both, which is that of execution.
+class VerdictTaker {
+ public:
+  explicit VerdictTaker(ReportFacts& facts) : facts_(facts) {
+    if (facts.verdicts != nullptr) next();
+  }
+
+  void take(std::size_t number, ReportRun& run) {
+    for (; op_ && run_ <= number; next()) {
+      if (run_ < number) continue;
+      run.verdict = op_->verdict;
+      const std::optional<OpVerdict>& first = facts_.verdicts->first();
+      if (first && first->first == op_->first) facts_.first = number;
+      if (op_->verdict != Verdict::agrees && (told_++ < kMostEvidence || op_->verdict == Verdict::culprit))
+        facts_.evidence[number] = facts_.verdicts->evidence_of(*op_);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostEvidence = 500;
+
+  /// Results of mine have the numbers of its tensors.
+  void next() {
+    op_.reset();
+    if (number_ == facts_.verdicts->ops().size()) return;
+    op_ = facts_.verdicts->ops()[number_++];
+    run_ = facts_.run_of[op_->first];
+  }
+
+  ReportFacts& facts_;
+  std::size_t number_ = 0;
+  std::optional<OpVerdict> op_;
+  std::size_t run_ = 0;  ///< of `op_`
+  std::size_t told_ = 0;
+};
+
+/// Completes the runs by what is known of their tensors.
+void sum_up_runs(ReportFacts& facts, const std::vector<IsolatedError>& isolated) {
+  Progress progress(facts.runs.size(), "summing up records");
+  VerdictTaker verdicts(facts);
+  SpilledList<ReportRun> runs;
+  for (ReportRun run : facts.runs) {
+    const std::size_t number = runs.size();
+    verdicts.take(number, run);
+    if (number < isolated.size()) {
+      run.isolated = isolated[number].error;
+      run.is_own_fault = isolated[number].is_own_fault;
+    }
+    sum_up(facts, run);
+    runs.push_back(run);
+    progress.add();
+  }
+  facts.runs = std::move(runs);
+}
+
+/// Divergence first, then numbers that are none, then what is farthest apart, then the rest in order.
+void flag_tensors(ReportFacts& facts) {
+  struct Rank {
+    int kind;
+    double error;
+    std::size_t tensor;
+  };
+  std::vector<Rank> ranks;
+  const auto keep_worst = [&] {
+    std::stable_sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
+      return std::tie(a.kind, a.error) < std::tie(b.kind, b.error);
+    });
+    if (ranks.size() > kMostFlagged) ranks.resize(kMostFlagged);
+  };
+  Progress progress(facts.runs.size(), "looking for what stands out");
+  for (const ReportRun& run : facts.runs) {
+    const bool culprit = run.is_own_fault || run.verdict == Verdict::culprit;
+    for (const std::size_t i : run.tensors) {
+      const std::optional<PairResult> result = facts.result_of(i);
+      const bool compared = result && result->comparison;
+      const double error = compared ? distance_of(*result) : 0;
+      const int kind = culprit                                         ? 0
+                       : compared && facts.compared->diverges(*result) ? 1
+                       : facts.mine[i].nonfinite() != 0                ? 2
+                       : error > 0                                     ? 3
+                                                                       : 4;
+      ranks.push_back({kind, kind == 3 ? -error : 0, i});
+      if (ranks.size() == 4 * kMostFlagged) keep_worst();
+    }
+    progress.add();
+  }
+  keep_worst();
+  for (const Rank& rank : ranks) {
+    if (facts.flagged.size() < (rank.kind < 3 ? kMostFlagged : kMostPictures))
+      facts.flagged.push_back(rank.tensor);
+  }
+}
+
+void draw_pictures(ReportFacts& facts) {
+  const DumpSide& mine = facts.dumps.mine();
+  TensorPairs pairs;
+  for (const PairResult& result : facts.dumps.results()) pairs.push_back(result.pair);
+  const std::optional<AssumedFormats> usual = usual_formats(mine, facts.dumps.golden(), pairs);
+  std::uint64_t total = 0;
+  for (const std::size_t i : facts.flagged) total += mine.tensors[i].data_bytes;
+  Progress progress(total);
+  for (const std::size_t i : facts.flagged) {
+    progress.add(mine.tensors[i].data_bytes);
+    if (facts.pictures.size() == kMostPictures || interrupted()) break;
+    const DumpTensor tensor = mine.tensors[i];
+    if (!facts.mine[i].known || tensor.summary || tensor.elements < 2) continue;
+    const std::optional<PairResult> result = facts.result_of(i);
+    std::optional<PairPicture> picture;
+    if (result && result->comparison && !result->comparison->summary_distance)
+      picture = picture_of(mine, facts.dumps.golden(), *result, usual);
+    else if (!result || !result->pair.golden)
+      picture = picture_of(mine, tensor);
+    if (picture) facts.pictures.push_back({i, *picture});
+  }
+}
+
+void read_provenance(ReportFacts& facts) {
+  ProvenanceReader reader(facts.dumps.beside());
+  DumpProvenance provenance;
+  for_each_directory(facts.dumps.mine(),
+                     [&](const std::string& directory) { reader.add(directory, provenance); });
+  facts.provenance = provenance_text(provenance);
+}
+
+void find_lineage(ReportFacts& facts) {
+  const DumpSide& side = facts.dumps.mine();
+  std::vector<std::string> errors;
+  const CardedOps* card = facts.dumps.my_card();
+  if (card == nullptr && !side.files.empty()) {
+    const std::string path = side.files[0].path;
+    card = facts.dumps.beside().of(path.substr(0, path.rfind('/') + 1));
+  }
+  std::size_t overwritten = 0;
+  const Edges edges = find_edges(side, card, errors);
+  for (const Edge& edge : edges) {
+    facts.edges.push_back({.from = facts.run_of[edge.from],
+                           .to = facts.run_of[edge.to],
+                           .output = side.tensors[edge.from].index,
+                           .input = side.tensors[edge.to].index,
+                           .source = edge.source,
+                           .bytes = edge.bytes});
+    overwritten += edge.bytes == EdgeBytes::differ && edge.source != EdgeSource::name ? 1 : 0;
+  }
+  if (overwritten != 0)
+    facts.notes.push_back("Something wrote in between to the memory of outputs that are inputs later: " +
+                          std::to_string(overwritten) + " hold other bytes there, as 'opdump edges' lists.");
+}
+
+}  // namespace
+
+void write_fields(FieldWriter& to, const ReportPlace& place) {
+  to.text(place.text).text(place.model).put(place.step);
+}
+
+void read_fields(FieldReader& from, ReportPlace& place) {
+  from.get(place.text).get(place.model).get(place.step);
+}
+
+void write_fields(FieldWriter& to, const ReportOp& op) {
+  to.text(op.name).text(op.type).text(op.model);
+}
+
+void read_fields(FieldReader& from, ReportOp& op) {
+  from.get(op.name).get(op.type).get(op.model);
+}
+
+void write_fields(FieldWriter& to, const ReportRun& run) {
+  to.put(run.op).put(run.place).put(run.file).list(run.tensors).put(run.verdict);
+  to.put(run.isolated).put(run.is_own_fault).put(run.nonfinite).put(run.peak).put(run.zeros);
+  to.put(run.saturated).put(run.bytes).put(run.error).put(run.input_error).put(run.cosine);
+  to.put(run.by_expected).put(run.golden_nonfinite).put(run.other_dtype);
+}
+
+void read_fields(FieldReader& from, ReportRun& run) {
+  from.get(run.op).get(run.place).get(run.file).list(run.tensors).get(run.verdict);
+  from.get(run.isolated).get(run.is_own_fault).get(run.nonfinite).get(run.peak).get(run.zeros);
+  from.get(run.saturated).get(run.bytes).get(run.error).get(run.input_error).get(run.cosine);
+  from.get(run.by_expected).get(run.golden_nonfinite).get(run.other_dtype);
+}
+
+/// Results of mine come first, in the order of its tensors.
+std::optional<PairResult> ReportFacts::result_of(std::size_t tensor) const {
+  if (compared == nullptr) return std::nullopt;
+  return dumps.results()[tensor];
+}
+
+std::vector<std::size_t> ReportFacts::worst_runs() const {
+  using Rank = std::tuple<int, double, std::size_t>;
+  const auto rank = [&](const ReportRun& run, std::size_t i) {
+    const Verdict verdict = run.verdict.value_or(Verdict::agrees);
+    const int kind = run.is_own_fault               ? -1
+                     : verdict == Verdict::culprit  ? 0
+                     : verdict == Verdict::diverges ? 1
+                     : verdict == Verdict::victim   ? 2
+                     : run.nonfinite != 0           ? 3
+                     : verdict == Verdict::unpaired ? 4
+                                                    : 5;
+    const double size = kind < 3                                      ? 0
+                        : kind == 3                                   ? -static_cast<double>(run.nonfinite)
+                        : run.error > 0                               ? -run.error
+                        : compared != nullptr || std::isnan(run.peak) ? 0
+                                                                      : -run.peak;
+    return Rank(kind, size, i);
+  };
+  std::set<Rank> worst;
+  std::size_t number = 0;
+  for (const ReportRun& run : runs) {
+    worst.insert(rank(run, number++));
+    if (worst.size() > kMostWorst) worst.erase(std::prev(worst.end()));
+  }
+  std::vector<std::size_t> numbers;
+  for (const Rank& one : worst) numbers.push_back(std::get<std::size_t>(one));
+  return numbers;
+}
+
+void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* reference,
+                  const SearchReport& search) {
+  const DumpSide& mine = facts.dumps.mine();
+  const DumpSide& golden = facts.dumps.golden();
+  const std::size_t count = mine.tensors.size();
+  const std::string unsorted = find_runs(facts);
+  if (!unsorted.empty()) return search.error(unsorted);
+  std::uint64_t total = 0;
+  for (const DumpSide* side : {&mine, &golden})
+    for (const DumpTensor& tensor : side->tensors) total += tensor.data_bytes;
+  {
+    Progress progress(total);
+    const bool compared = facts.compared != nullptr;
+    struct Both {
+      TensorFacts mine, golden;
+    };
+    std::vector<Both> both(kOrderedWindow);
+    const auto work = [&](std::size_t i, std::size_t) {
+      Both& to = both[i % kOrderedWindow];
+      to = {};
+      if (interrupted()) return;
+      const DumpTensor tensor = mine.tensors[i];
+      to.mine = read_facts(mine, tensor);
+      progress.add(tensor.data_bytes);
+      const std::optional<PairResult> result = facts.result_of(i);
+      if (!result || !result->pair.golden) return;
+      const DumpTensor partner = golden.tensors[*result->pair.golden];
+      to.golden = read_facts(golden, partner);
+      progress.add(partner.data_bytes);
+    };
+    const auto deliver = [&](std::size_t i) {
+      facts.mine.push_back(both[i % kOrderedWindow].mine);
+      if (compared) facts.golden.push_back(both[i % kOrderedWindow].golden);
+    };
+    run_in_order({.count = count, .work = work, .deliver = deliver}, usable_workers());
+  }
+  if (interrupted()) return;
+  constexpr std::size_t kMostTold = 10;
+  std::uint64_t& unread = facts.unread_tensors;
+  for (std::size_t i = 0; i < count && facts.compared == nullptr; ++i) {
+    const TensorFacts own = facts.mine[i];
+    if (own.known || ++unread > kMostTold) continue;
+    const DumpTensor tensor = mine.tensors[i];
+    search.error(mine.files[tensor.file].path + ": " + (tensor.is_output ? "output " : "input ") +
+                 std::to_string(tensor.index) + ": " + own.problem);
+  }
+  if (unread > kMostTold)
+    search.error("and " + std::to_string(unread - kMostTold) + " more; the page has all");
+  std::vector<IsolatedError> isolated;
+  std::optional<std::size_t> first_isolated;
+  if (reference != nullptr) isolated = find_isolated_errors(model, *reference, facts, first_isolated);
+  if (interrupted()) return;
+  sum_up_runs(facts, isolated);
+  if (!facts.first) facts.first = first_isolated;
+  std::size_t number = 0;
+  for (const ReportRun& run : facts.runs) {
+    if (facts.first) break;
+    if (run.nonfinite != 0) facts.first = number;
+    ++number;
+  }
+  find_lineage(facts);
+  for (const std::string& error :
+       {facts.mine.error(), facts.golden.error(), facts.edges.error(), facts.runs.error()}) {
+    if (!error.empty()) search.error(error);
+  }
+  read_provenance(facts);
+  flag_tensors(facts);
+  draw_pictures(facts);
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "src/config/text/human_text.hpp"
+#include "src/tool/page/page_tensors.hpp"
+#include "src/tool/read/dump/quantisation_text.hpp"
+
+namespace opdump::tool {
+namespace {
+
+class TensorColumns {
+  using Columns = PageTable<SpilledList<std::size_t>>;
+
+ public:
+  TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
+      : json_(json), texts_(texts), facts_(facts), tensors_(tensors), mine_(facts.dumps.mine()) {}
+
+  void write(const std::function<bool()>& goes_on) {
+    Columns columns(tensors_.all());
+    add_runs(columns);
+    add_tensors(columns);
+    add_statistics(columns);
+    if (facts_.compared != nullptr) {
+      add_golden(columns);
+      add_comparison(columns);
+    }
+    columns.write(json_, "tensors", goes_on);
+  }
+
+  void write_names() {
+    json_.key("dtypes").open('{');
+    std::vector<std::uint8_t> dtypes;
+    for (const std::size_t i : tensors_.all()) {
+      const auto number = static_cast<std::uint8_t>(mine_.tensors[i].dtype);
+      if (std::find(dtypes.begin(), dtypes.end(), number) == dtypes.end()) dtypes.push_back(number);
+    }
+    std::sort(dtypes.begin(), dtypes.end());
+    for (const std::uint8_t number : dtypes)
+      json_.key(std::to_string(number)).text(info(static_cast<DType>(number)).name);
+    json_.close('}').key("formats").open('[');
+    for (const Format format : formats_) json_.text(format_text(format));
+    json_.close(']').key("paired_by").open('[');
+    for (int by = 0; by <= static_cast<int>(PairedBy::alignment); ++by)
+      json_.text(to_string(static_cast<PairedBy>(by)));
+    json_.close(']');
+  }
+
+  /// Where flagged tensors are farthest from golden.
+  void write_farthest() {
+    if (facts_.compared == nullptr) return;
+    SpilledList<std::size_t> shown;
+    for (const std::size_t i : tensors_.all()) {
+      const compare::Comparison* const c = comparison_of(i);
+      if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
+    }
+    Columns columns(shown);
+    columns.add("of", [this](std::size_t i) { return tensors_.row(i); });
+    columns.add("at", [this](std::size_t i) {
+      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, row(i).result->shape));
+    });
+    columns.add("mine", [this](std::size_t i) { return real32(comparison_of(i)->x_at_max); });
+    columns.add("golden", [this](std::size_t i) { return real32(comparison_of(i)->y_at_max); });
+    columns.write(json_, "farthest");
+  }
+
+ private:
+  /// Each tensor's run, by how many runs after that of the tensor before, where that takes a byte.
+  void add_runs(Columns& columns) {
+    const auto after = std::make_shared<ColumnValues<std::uint8_t>>();
+    std::size_t before = 0;
+    for (const std::size_t i : tensors_.all()) {
+      const std::size_t run = facts_.run_of[i];
+      if (run - before > UINT8_MAX)
+        return columns.add("run", [this](std::size_t tensor) { return count32(facts_.run_of[tensor]); });
+      after->push_back(static_cast<std::uint8_t>(run - before));
+      before = run;
+    }
+    columns.add_all("run_after", after);
+  }
+
+  void add_tensors(Columns& columns) {
+    columns.add("role", [this](std::size_t i) { return flag_of(tensor(i).is_output); });
+    columns.add_used("index", [this](std::size_t i) { return byte_of(tensor(i).index); });
+    columns.add("dtype", [this](std::size_t i) { return static_cast<std::uint8_t>(tensor(i).dtype); });
+    columns.add("format", [this](std::size_t i) { return byte_of(number_of(tensor(i).layout.format)); });
+    columns.add("dims", [this](std::size_t i) { return texts_.number(shape_text(tensor(i).shape)); });
+    columns.add("bytes", [this](std::size_t i) { return static_cast<float>(tensor(i).data_bytes); });
+    columns.add_used("quant", [this](std::size_t i) {
+      const Quantisation* const quant = tensor(i).quant;
+      return quant != nullptr ? texts_.number(parameter_text(*quant)) : 0;
+    });
+    columns.add_used("original", [this](std::size_t i) { return texts_.number(tensor(i).original_op); });
+  }
+
+  void add_statistics(Columns& columns) {
+    columns.add_known("min", [this](std::size_t i) { return real32(own(i).min); });
+    columns.add_known("max", [this](std::size_t i) { return real32(own(i).max); });
+    columns.add_known("mean", [this](std::size_t i) { return real32(own(i).mean); });
+    columns.add_known("std", [this](std::size_t i) { return real32(own(i).deviation); });
+    columns.add_known("l2", [this](std::size_t i) { return real32(own(i).norm); });
+    columns.add_known("saturated", [this](std::size_t i) { return real32(own(i).saturated); });
+    columns.add_used("zeros", [this](std::size_t i) { return count32(own(i).zeros); });
+    columns.add_used("nan", [this](std::size_t i) { return count32(own(i).nan); });
+    columns.add_used("inf", [this](std::size_t i) { return count32(own(i).infinite); });
+    columns.add_used("note", [this](std::size_t i) {
+      const std::optional<PairResult>& result = row(i).result;
+      return texts_.number(!result ? own(i).problem : result->comparison ? result->remark : result->problem);
+    });
+  }
+
+  /// The partner of each tensor, and whether it agrees.
+  void add_golden(Columns& columns) {
+    columns.add("diverges", [this](std::size_t i) {
+      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*row(i).result));
+    });
+    columns.add("paired_by", [this](std::size_t i) {
+      return golden_of(i) ? static_cast<std::uint8_t>(static_cast<int>(row(i).result->pair.by) + 1)
+                          : std::uint8_t{0};
+    });
+    columns.add_used("golden_dims", [this](std::size_t i) {
+      const std::optional<DumpTensor>& golden = golden_of(i);
+      const bool differs = golden && golden->shape != tensor(i).shape;
+      return differs ? texts_.number(shape_text(golden->shape)) : 0;
+    });
+    columns.add_used("golden_dtype", [this](std::size_t i) {
+      const std::optional<DumpTensor>& golden = golden_of(i);
+      const bool differs = golden && golden->dtype != tensor(i).dtype;
+      return differs ? texts_.number(std::string(info(golden->dtype).name)) : 0;
+    });
+    columns.add_known("golden_min", [this](std::size_t i) { return real32(theirs(i).min); });
+    columns.add_known("golden_max", [this](std::size_t i) { return real32(theirs(i).max); });
+    columns.add_known("golden_mean", [this](std::size_t i) { return real32(theirs(i).mean); });
+    columns.add_known("golden_saturated", [this](std::size_t i) { return real32(theirs(i).saturated); });
+  }
+
+  void add_comparison(Columns& columns) {
+    static constexpr std::uint32_t kNoUlp = UINT32_MAX;
+    for (const Measure* const measure : facts_.compared->measures) {
+      columns.add_known(measure->short_name, [this, measure](std::size_t i) {
+        const compare::Comparison* const c = comparison_of(i);
+        return c != nullptr ? real32(measure->value(*c)) : NAN;
+      });
+    }
+    columns.add_known("equal", [this](std::size_t i) {
+      const compare::Comparison* const c = comparison_of(i);
+      if (c == nullptr) return NAN;
+      return c->elements == 0 ? 1.0F
+                              : real32(static_cast<double>(c->equal) / static_cast<double>(c->elements));
+    });
+    columns.add("ulp", [this](std::size_t i) {
+      const compare::Comparison* const c = comparison_of(i);
+      return c != nullptr && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
+    });
+  }
+
+  /// What is known of one tensor, which all columns ask for one after another.
+  struct Row {
+    std::size_t number = SIZE_MAX;
+    DumpTensor tensor{};
+    TensorFacts own{};
+    TensorFacts theirs{};
+    std::optional<PairResult> result{};
+    std::optional<DumpTensor> golden{};
+  };
+
+  const Row& row(std::size_t i) const {
+    if (row_.number == i) return row_;
+    row_ = {.number = i, .tensor = mine_.tensors[i], .own = facts_.mine[i], .result = facts_.result_of(i)};
+    if (facts_.compared != nullptr) row_.theirs = facts_.golden[i];
+    if (row_.result && row_.result->pair.golden)
+      row_.golden = facts_.dumps.golden().tensors[*row_.result->pair.golden];
+    return row_;
+  }
+
+  const DumpTensor& tensor(std::size_t i) const { return row(i).tensor; }
+  const TensorFacts& own(std::size_t i) const { return row(i).own; }
+  const TensorFacts& theirs(std::size_t i) const { return row(i).theirs; }
+
+  /// Null: the tensor was not compared.
+  const compare::Comparison* comparison_of(std::size_t i) const {
+    const std::optional<PairResult>& result = row(i).result;
+    return result && result->comparison ? &*result->comparison : nullptr;
+  }
+
+  /// Nothing: the tensor has no partner.
+  const std::optional<DumpTensor>& golden_of(std::size_t i) const { return row(i).golden; }
+
+  std::size_t number_of(Format format) {
+    const auto at = std::find(formats_.begin(), formats_.end(), format);
+    if (at != formats_.end()) return static_cast<std::size_t>(at - formats_.begin());
+    formats_.push_back(format);
+    return formats_.size() - 1;
+  }
+
+  PageWriter& json_;
+  PageTexts& texts_;
+  const ReportFacts& facts_;
+  const PageTensors& tensors_;
+  const DumpSide& mine_;
+  mutable Row row_;
+  std::vector<Format> formats_;
+};
+
+}  // namespace
+
+void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
+                          const PageTensors& tensors, const std::function<bool()>& goes_on) {
+  TensorColumns columns(json, texts, facts, tensors);
+  columns.write(goes_on);
+  columns.write_names();
+  columns.write_farthest();
+}
+
+}  // namespace opdump::tool

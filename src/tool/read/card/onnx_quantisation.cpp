@@ -1,0 +1,229 @@
+#include "src/tool/read/card/onnx_quantisation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "src/tool/read/card/onnx_quantised_ops.hpp"
+#include "src/tool/read/card/onnx_tensor.hpp"
+#include "src/tool/read/dump/elements.hpp"
+
+namespace opdump::tool {
+
+using namespace cards;
+
+namespace {
+
+/// A scale for each channel is a constant of at most as many elements.
+constexpr std::size_t kMostQuantNumbers = 1 << 20;
+/// A float64 tells each integer up to it.
+constexpr double kMostQuantNumber = 0x1p53;
+
+bool is_whole(double number) {
+  return number == std::trunc(number);
+}
+
+bool is_axis(std::int64_t axis) {
+  return axis >= 0 && axis < static_cast<std::int64_t>(kMaxRank);
+}
+
+/// Elements of a constant. None where the model does not hold them, or they are not finite, too many or too
+/// large for scales.
+struct ScaleNumbers {
+  std::vector<double> all;
+  bool whole = false;  ///< each of them
+};
+
+/// What is said of the quantisation of a tensor.
+struct Said {
+  enum class What : std::uint8_t {
+    nothing,
+    coding,
+    unknown,  ///< it is quantised, and nobody knows how, or not everybody says the same
+  };
+
+  What what = What::nothing;
+  std::uint32_t scale = CardOp::kNoTensor;
+  std::uint32_t zero_point = CardOp::kNoTensor;
+  std::int64_t axis = -1;  ///< of more than one scale
+};
+
+class QuantisationFinder {
+ public:
+  QuantisationFinder(const std::unordered_map<std::uint32_t, Bytes>& constants, ModelCard& card,
+                     CardBudget& budget)
+      : constants_(constants), card_(card), budget_(budget), said_(card.tensors.size()) {}
+
+  bool find(std::string& where) {
+    for (const CardOp& op : card_.ops) {
+      where = op.name;
+      for (const QuantisedTensor& tensor : quantising_op(op).reads) add(tensor.tensor, coding(tensor, op));
+      if (!good_) return false;
+    }
+    for (std::size_t i = card_.ops.size(); i-- != 0;) take_from_readers(card_.ops[i]);
+    for (const CardOp& op : card_.ops) {
+      where = op.name;
+      follow(op);
+      if (!good_) return false;
+    }
+    for (std::size_t i = 0; i < said_.size() && good_; ++i) tell(said_[i], card_.tensors[i].quant);
+    return good_;
+  }
+
+ private:
+  Said coding(const QuantisedTensor& of, const CardOp& op) {
+    Said said{.what = Said::What::unknown, .scale = of.scale, .zero_point = of.zero_point};
+    const std::size_t count = numbers(of.scale).all.size();
+    if (count == 0 || of.in_blocks) return said;
+    if (of.zero_point != CardOp::kNoTensor) {
+      const ScaleNumbers& zero_points = numbers(of.zero_point);
+      if (!zero_points.whole || (zero_points.all.size() != 1 && zero_points.all.size() != count)) return said;
+    }
+    if (count > 1) {
+      said.axis = of.axis < 0 ? of.axis + rank_of(of.tensor, op) : of.axis;
+      const bool one_list = card_.tensors[of.scale].shape.size() == 1;
+      if (!one_list || !is_axis(said.axis)) return said;
+    }
+    said.what = Said::What::coding;
+    return said;
+  }
+
+  /// Of a tensor of `op`; 0: not known.
+  std::int64_t rank_of(std::uint32_t tensor, const CardOp& op) const {
+    if (tensor == CardOp::kNoTensor) return 0;
+    const CardTensor* known = &card_.tensors[tensor];
+    // These two keep the shape.
+    if (!known->has_shape && op.type == "QuantizeLinear" && !op.inputs.empty() &&
+        op.inputs[0] != CardOp::kNoTensor)
+      known = &card_.tensors[op.inputs[0]];
+    if (!known->has_shape && op.type == "DequantizeLinear" && !op.outputs.empty())
+      known = &card_.tensors[op.outputs[0]];
+    return static_cast<std::int64_t>(known->shape.size());
+  }
+
+  void add(std::uint32_t tensor, const Said& said) {
+    if (tensor == CardOp::kNoTensor || said.what == Said::What::nothing) return;
+    Said& before = said_[tensor];
+    if (before.what == Said::What::nothing) before = said;
+    if (!same(before, said)) before.what = Said::What::unknown;
+  }
+
+  /// Until then `said_` is what is said by who reads a tensor.
+  void take_from_readers(const CardOp& op) {
+    const QuantisingOp quantising = quantising_op(op);
+    for (const std::uint32_t output : quantising.passed_to) {
+      const Said moved = on_axis(said_[output], op, axis_taken_from);
+      if (moved.what == Said::What::unknown && said_[output].what == Said::What::coding) continue;
+      for (const std::uint32_t input : quantising.passes_on) add(input, moved);
+    }
+  }
+
+  /// By now `said_` of its inputs is how they are written.
+  void follow(const CardOp& op) {
+    const QuantisingOp quantising = quantising_op(op);
+    if (quantising.writes && quantising.writes->tensor != CardOp::kNoTensor)
+      said_[quantising.writes->tensor] = coding(*quantising.writes, op);
+    if (quantising.passed_to.empty()) return;
+    std::optional<Said> of_all;
+    for (const std::uint32_t input : quantising.passes_on) {
+      if (input == CardOp::kNoTensor) continue;
+      if (!of_all) of_all = said_[input];
+      if (!same(*of_all, said_[input])) of_all->what = Said::What::unknown;
+    }
+    if (!of_all || of_all->what == Said::What::nothing) return;
+    for (const std::uint32_t output : quantising.passed_to)
+      said_[output] = on_axis(*of_all, op, axis_passed_on);
+  }
+
+  template <class Move>
+  Said on_axis(Said said, const CardOp& op, Move&& move) {
+    if (said.what != Said::What::coding || said.axis < 0) return said;
+    const std::optional<std::int64_t> axis = move(op, said.axis);
+    if (axis && is_axis(*axis))
+      said.axis = *axis;
+    else
+      said.what = Said::What::unknown;
+    return said;
+  }
+
+  bool same(const Said& a, const Said& b) {
+    if (a.what != b.what || a.axis != b.axis) return false;
+    if (a.what != Said::What::coding) return true;
+    if (a.scale == b.scale && a.zero_point == b.zero_point) return true;
+    const std::size_t count = numbers(a.scale).all.size();
+    good_ = good_ && budget_.take(count);
+    if (!good_ || numbers(a.scale).all != numbers(b.scale).all) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (zero_point(a, i) != zero_point(b, i)) return false;
+    }
+    return true;
+  }
+
+  double zero_point(const Said& of, std::size_t i) {
+    if (of.zero_point == CardOp::kNoTensor) return 0;
+    const std::vector<double>& all = numbers(of.zero_point).all;
+    return all[all.size() == 1 ? 0 : i];
+  }
+
+  void tell(const Said& said, Quantisation& quant) {
+    if (said.what != Said::What::coding) return;
+    const std::vector<double>& scales = numbers(said.scale).all;
+    good_ = good_ && budget_.take(scales.size());
+    if (!good_) return;
+    quant.scheme = QuantScheme::affine;
+    for (const double scale : scales) quant.scales.push_back(static_cast<float>(scale));
+    quant.axis = said.axis;
+    if (said.zero_point == CardOp::kNoTensor) return;
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      quant.zero_points.push_back(static_cast<std::int64_t>(zero_point(said, i)));
+  }
+
+  const ScaleNumbers& numbers(std::uint32_t place) {
+    const auto [found, added] = numbers_.try_emplace(place);
+    if (added && good_) read(place, found->second);
+    return found->second;
+  }
+
+  void read(std::uint32_t place, ScaleNumbers& numbers) {
+    const auto constant = constants_.find(place);
+    if (constant == constants_.end()) return;
+    const ReadElements read = element_reader(card_.tensors[place].dtype);
+    OnnxTensor tensor;
+    good_ = budget_.take(constant->second.size() / 16);
+    if (!good_ || read == nullptr) return;
+    good_ = read_onnx_tensor(constant->second, tensor);
+    const Result<std::uint64_t> count = element_count(tensor.dims);
+    if (!good_ || tensor.is_external || !count.ok() || count.value() == 0 ||
+        count.value() > kMostQuantNumbers)
+      return;
+    std::vector<std::byte> bytes;
+    std::string reason;
+    good_ = onnx_elements(tensor, bytes, reason);
+    if (!good_) return;
+    std::vector<double> values(static_cast<std::size_t>(count.value()));
+    read(bytes.data(), values.size(), values.data());
+    const auto fits = [](double value) { return std::fabs(value) <= kMostQuantNumber; };
+    if (!std::all_of(values.begin(), values.end(), fits)) return;
+    numbers.whole = std::all_of(values.begin(), values.end(), is_whole);
+    numbers.all = std::move(values);
+  }
+
+  const std::unordered_map<std::uint32_t, Bytes>& constants_;
+  ModelCard& card_;
+  CardBudget& budget_;
+  std::vector<Said> said_;
+  std::unordered_map<std::uint32_t, ScaleNumbers> numbers_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+bool find_onnx_quantisation(const std::unordered_map<std::uint32_t, Bytes>& constants, ModelCard& card,
+                            CardBudget& budget, std::string& where) {
+  return QuantisationFinder(constants, card, budget).find(where);
+}
+
+}  // namespace opdump::tool

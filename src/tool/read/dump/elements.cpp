@@ -1,0 +1,304 @@
+#include "src/tool/read/dump/elements.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/impl/stats/numbers.hpp"
+
+namespace opdump::tool {
+namespace {
+
+template <std::size_t kBytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using Type = std::uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using Type = std::uint64_t;
+};
+
+template <class T>
+T load(const std::byte* from) {
+  return std::bit_cast<T>(load_little_endian<typename UnsignedOf<sizeof(T)>::Type>(from));
+}
+
+template <class T>
+void read_plain(const std::byte* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(load<T>(from + i * sizeof(T)));
+}
+
+void read_bool(const std::byte* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i] == std::byte{0} ? 0 : 1;
+}
+
+template <class Format, class T>
+void read_floating(const std::byte* from, std::size_t count, T* to) {
+  using Bits = typename Format::Bits;
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = static_cast<T>(float_value<Format>(load_element<Bits>(from + i * sizeof(Bits))));
+}
+
+/// The upper half of a float32.
+template <class T>
+void read_bfloat16(const std::byte* from, std::size_t count, T* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = load<std::uint16_t>(from + 2 * i);
+    to[i] = static_cast<T>(std::bit_cast<float>(bits << 16));
+  }
+}
+
+/// All there are of a type without infinities and NaNs.
+double float4_e2m1(std::uint32_t bits) {
+  constexpr double kMagnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const double size = kMagnitudes[bits & 7];
+  return bits > 7 ? -size : size;
+}
+
+template <double (*kDecode)(std::uint32_t bits)>
+void read_bytes_as(const std::byte* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = kDecode(std::to_integer<std::uint32_t>(from[i]));
+}
+
+double float8_e8m0(std::uint32_t bits) {
+  constexpr std::uint32_t kNan = 255;
+  return bits == kNan ? std::numeric_limits<double>::quiet_NaN()
+                      : std::ldexp(1.0, static_cast<int>(bits) - 127);
+}
+
+/// A sign, then a prefix code that says how many bits the exponent has (none for subnormals, whose three bits
+/// are an exponent), the exponent as sign and magnitude without its leading one, and the mantissa.
+double hifloat8(std::uint32_t bits) {
+  constexpr std::uint32_t kInfinity = 0x6f;
+  const bool negative = (bits & 0x80) != 0;
+  const std::uint32_t code = bits & 0x7f;
+  if (code == 0) return negative ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+  int exponent = 0;
+  double value = std::numeric_limits<double>::infinity();
+  if (code < 8) {
+    value = std::ldexp(1.0, static_cast<int>(code) - 23);
+  } else if (code != kInfinity) {
+    const int exponent_bits = code < 0x10 ? 0 : code < 0x20 ? 1 : code < 0x40 ? 2 : code < 0x60 ? 3 : 4;
+    const int mantissa_bits = exponent_bits < 2 ? 3 : 5 - exponent_bits;
+    const std::uint32_t mantissa = code & ((1u << mantissa_bits) - 1);
+    if (exponent_bits != 0) {
+      const std::uint32_t raw = code >> mantissa_bits & ((1u << exponent_bits) - 1);
+      const std::uint32_t sign = raw >> (exponent_bits - 1);
+      const int magnitude = static_cast<int>(raw | 1u << (exponent_bits - 1));
+      exponent = sign != 0 ? -magnitude : magnitude;
+    }
+    value = std::ldexp(1.0 + std::ldexp(mantissa, -mantissa_bits), exponent);
+  }
+  return negative ? -value : value;
+}
+
+template <int kBits, double (*kDecode)(std::uint32_t bits)>
+void read_packed(const std::byte* from, std::size_t count, double* to) {
+  constexpr std::size_t kPerByte = 8 / kBits;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t byte = std::to_integer<std::uint32_t>(from[i / kPerByte]);
+    to[i] = kDecode(byte >> (i % kPerByte * kBits) & ((1u << kBits) - 1));
+  }
+}
+
+template <int kBits>
+double signed_bits(std::uint32_t bits) {
+  constexpr int kSign = 1 << (kBits - 1);
+  return (static_cast<int>(bits) ^ kSign) - kSign;
+}
+
+double unsigned_bits(std::uint32_t bits) {
+  return bits;
+}
+
+void read_uint1(const std::byte* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = std::to_integer<std::uint32_t>(from[i / 8]) >> (7 - i % 8) & 1;
+}
+
+template <ReadElements kReadParts, std::size_t kPartBytes>
+void read_magnitudes(const std::byte* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    double parts[2];
+    kReadParts(from + i * 2 * kPartBytes, 2, parts);
+    to[i] = std::hypot(parts[0], parts[1]);
+  }
+}
+
+}  // namespace
+
+ReadElements element_reader(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return read_plain<float>;
+    case DType::float64:
+      return read_plain<double>;
+    case DType::float16:
+      return read_floating<Float16Format, double>;
+    case DType::bfloat16:
+      return read_bfloat16<double>;
+    case DType::int8:
+    case DType::qint8:
+      return read_plain<std::int8_t>;
+    case DType::int16:
+    case DType::qint16:
+      return read_plain<std::int16_t>;
+    case DType::int32:
+    case DType::qint32:
+      return read_plain<std::int32_t>;
+    case DType::int64:
+    case DType::resource:
+      return read_plain<std::int64_t>;
+    case DType::uint8:
+    case DType::quint8:
+      return read_plain<std::uint8_t>;
+    case DType::uint16:
+    case DType::quint16:
+      return read_plain<std::uint16_t>;
+    case DType::uint32:
+      return read_plain<std::uint32_t>;
+    case DType::uint64:
+      return read_plain<std::uint64_t>;
+    case DType::boolean:
+      return read_bool;
+    case DType::complex32:
+      return read_magnitudes<read_floating<Float16Format, double>, 2>;
+    case DType::complex64:
+      return read_magnitudes<read_plain<float>, 4>;
+    case DType::complex128:
+      return read_magnitudes<read_plain<double>, 8>;
+    case DType::int4:
+      return read_packed<4, signed_bits<4>>;
+    case DType::int2:
+      return read_packed<2, signed_bits<2>>;
+    case DType::uint2:
+      return read_packed<2, unsigned_bits>;
+    case DType::uint1:
+      return read_uint1;
+    case DType::float8_e5m2:
+      return read_floating<Float8E5m2Format, double>;
+    case DType::float8_e4m3fn:
+      return read_floating<Float8E4m3fnFormat, double>;
+    case DType::float8_e8m0:
+      return read_bytes_as<float8_e8m0>;
+    case DType::hifloat8:
+      return read_bytes_as<hifloat8>;
+    case DType::float4_e2m1:
+      return read_packed<4, float4_e2m1>;
+    default:
+      return nullptr;
+  }
+}
+
+namespace {
+
+template <class T>
+void read_plain_floats(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(load<T>(from + i * sizeof(T)));
+}
+
+void read_bool_floats(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i] == std::byte{0} ? 0.0f : 1.0f;
+}
+
+/// The real part of pairs.
+template <ReadFloats kReadParts, std::size_t kPartBytes>
+void read_real_floats(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) kReadParts(from + i * 2 * kPartBytes, 1, to + i);
+}
+
+template <DType kDType>
+void read_other_floats(const std::byte* from, std::size_t count, float* to) {
+  constexpr std::size_t kBlock = 256;  // whole bytes, whatever the dtype
+  const ReadElements read = element_reader(kDType);
+  double numbers[kBlock];
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t now = count - done < kBlock ? count - done : kBlock;
+    read(from + done * info(kDType).bits / 8, now, numbers);
+    for (std::size_t i = 0; i < now; ++i) to[done + i] = static_cast<float>(numbers[i]);
+  }
+}
+
+}  // namespace
+
+bool is_complex(DType dtype) {
+  return dtype == DType::complex32 || dtype == DType::complex64 || dtype == DType::complex128;
+}
+
+ReadFloats float_reader(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return read_plain_floats<float>;
+    case DType::float64:
+      return read_plain_floats<double>;
+    case DType::float16:
+      return read_floating<Float16Format, float>;
+    case DType::bfloat16:
+      return read_bfloat16<float>;
+    case DType::int8:
+    case DType::qint8:
+      return read_plain_floats<std::int8_t>;
+    case DType::int16:
+    case DType::qint16:
+      return read_plain_floats<std::int16_t>;
+    case DType::int32:
+    case DType::qint32:
+      return read_plain_floats<std::int32_t>;
+    case DType::int64:
+    case DType::resource:
+      return read_plain_floats<std::int64_t>;
+    case DType::uint8:
+    case DType::quint8:
+      return read_plain_floats<std::uint8_t>;
+    case DType::uint16:
+    case DType::quint16:
+      return read_plain_floats<std::uint16_t>;
+    case DType::uint32:
+      return read_plain_floats<std::uint32_t>;
+    case DType::uint64:
+      return read_plain_floats<std::uint64_t>;
+    case DType::boolean:
+      return read_bool_floats;
+    case DType::complex32:
+      return read_real_floats<read_floating<Float16Format, float>, 2>;
+    case DType::complex64:
+      return read_real_floats<read_plain_floats<float>, 4>;
+    case DType::complex128:
+      return read_real_floats<read_plain_floats<double>, 8>;
+    case DType::int4:
+      return read_other_floats<DType::int4>;
+    case DType::int2:
+      return read_other_floats<DType::int2>;
+    case DType::uint2:
+      return read_other_floats<DType::uint2>;
+    case DType::uint1:
+      return read_other_floats<DType::uint1>;
+    case DType::hifloat8:
+      return read_other_floats<DType::hifloat8>;
+    case DType::float8_e5m2:
+      return read_floating<Float8E5m2Format, float>;
+    case DType::float8_e4m3fn:
+      return read_floating<Float8E4m3fnFormat, float>;
+    case DType::float8_e8m0:
+      return read_other_floats<DType::float8_e8m0>;
+    case DType::float4_e2m1:
+      return read_other_floats<DType::float4_e2m1>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace opdump::tool

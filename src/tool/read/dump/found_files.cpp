@@ -1,0 +1,228 @@
+#include "src/tool/read/dump/found_files.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/read/dump/digest_file.hpp"
+#include "src/tool/read/dump/file_list.hpp"
+#include "src/tool/read/dump/lite_name.hpp"
+#include "src/tool/read/dump/mapping_file.hpp"
+#include "src/tool/read/dump/pending_pairs.hpp"
+#include "src/tool/read/dump/record_name.hpp"
+#include "src/tool/read/dump/sealed_notice.hpp"
+#include "src/tool/read/dump/spilled_sort.hpp"
+
+namespace opdump::tool {
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+std::string joined(const std::string& directory, std::string_view name) {
+  std::string path = directory;
+  if (!path.empty() && path.back() != '/') path += '/';
+  return path.append(name);
+}
+
+/// By time where both have one, those without behind.
+FileKey key_of(const FoundFile& file) {
+  const std::optional<RecordName> name = find_record_name(file.real_name);
+  return name && !name->name_only ? FileKey{0, name->unix_us} : FileKey{1, 0};
+}
+
+enum class EntryKind { file, directory, other };
+
+/// Where the directory itself tells what the entry is, which many file systems do, the file is not asked.
+/// Nothing, and an errno, when it cannot be. A symbolic link to a directory is something else.
+std::optional<EntryKind> kind_of(const dirent& entry, const std::string& path) {
+  if (entry.d_type == DT_REG) return EntryKind::file;
+  if (entry.d_type == DT_DIR) return EntryKind::directory;
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  if (S_ISDIR(status.st_mode)) return EntryKind::directory;
+  if (S_ISLNK(status.st_mode) && stat(path.c_str(), &status) != 0) return std::nullopt;
+  return S_ISREG(status.st_mode) ? EntryKind::file : EntryKind::other;
+}
+
+/// A search through one directory and those below it.
+class DirectorySearch {
+ public:
+  DirectorySearch(bool recursive, const TakeFile& take, const SearchReport& report)
+      : recursive_(recursive), take_(take), report_(report) {}
+
+  void find_in(const std::string& directory, const std::string& below) {
+    SpilledSort directories(natural_less);
+    find_here(directory, below, directories);
+    if (!recursive_) return;
+    SpilledSort::Reader reader(directories);
+    std::string name;
+    for (std::string_view text; reader.next(text);) {
+      name = text;
+      find_in(joined(directory, name), below.empty() ? name : joined(below, name));
+    }
+    if (!directories.error().empty()) report_.error(directories.error());
+  }
+
+ private:
+  /// Gives the files directly in `directory`, and adds the names of its directories.
+  void find_here(const std::string& directory, const std::string& below, SpilledSort& directories) {
+    MappingFile mapping;
+    const std::string problem = mapping.read(joined(directory, kMappingFileName));
+    FileList files(FileList::SameKey::by_real_name);
+    PendingPairs pairs;
+    list(directory, below, mapping, files, directories, pairs);
+    files.finish();
+    directories.finish();
+    for (const FoundFile& file : files) {
+      const std::string* const other = pairs.other(file.path.substr(file.path.rfind('/') + 1));
+      if (other == nullptr) {
+        take_(file);
+      } else {
+        report_.note(file.path + ": passed over, not committed: its writer was cut off before " + *other +
+                     ", without which it does not count");
+      }
+    }
+    if (!files.error().empty()) report_.error(files.error());
+    if (!problem.empty()) report_.note(problem);
+  }
+
+  void list(const std::string& directory, const std::string& below, const MappingFile& mapping,
+            FileList& files, SpilledSort& directories, PendingPairs& pairs) {
+    const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
+    if (open == nullptr) return report_.error(directory + ": " + strerror(errno));
+    for (;;) {
+      errno = 0;
+      const dirent* entry = readdir(open.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == ".." || name == kMappingFileName) continue;
+      const std::string path = joined(directory, name);
+      const std::optional<EntryKind> kind = kind_of(*entry, path);
+      if (!kind) {
+        report_.error(path + ": " + strerror(errno));
+      } else if (*kind == EntryKind::directory) {
+        // What does not fit is told by its `error`.
+        static_cast<void>(directories.add(name));
+      } else if (*kind == EntryKind::other) {
+        report_.note(path + ": passed over, not a regular file");
+      } else if (name.ends_with(kUnfinishedSuffix)) {
+        report_.note(path + ": passed over, not finished: its writer still runs or was cut off");
+        pairs.read(directory, name);
+      } else {
+        const FoundFile file = {path, mapping.real_name(std::string(name)), below, false};
+        files.add(file, key_of(file));
+      }
+    }
+    if (errno != 0) report_.error(directory + ": " + strerror(errno));
+  }
+
+  const bool recursive_;
+  const TakeFile& take_;
+  const SearchReport& report_;
+};
+
+}  // namespace
+
+std::uint64_t bytes_of(const FoundFile& file) {
+  struct stat status {};
+  return stat(file.path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::optional<std::uint32_t> parse_boot(std::string_view text) {
+  const std::optional<std::uint64_t> number = parse_decimal(text);
+  if (!number || *number > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::optional<std::uint32_t> boot_of(std::string_view path) {
+  constexpr std::string_view kStart = "boot_";
+  for (std::size_t slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
+    path = path.substr(0, slash);
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (!name.starts_with(kStart)) continue;
+    if (const std::optional<std::uint32_t> boot = parse_boot(name.substr(kStart.size()))) return boot;
+  }
+  return std::nullopt;
+}
+
+std::string real_path(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> real(
+      realpath(directory.empty() ? "." : directory.c_str(), nullptr), free);
+  return real == nullptr ? directory : real.get();
+}
+
+std::string stray_note(const FoundFile& file) {
+  return file.path + (is_digest_name(file.real_name)
+                          ? ": passed over, holds digests, which 'opdump diff' compares"
+                          : ": passed over, not a dump record");
+}
+
+Stray judge_stray(const FoundFile& file) {
+  if (file.named || parse_record_name(file.real_name) || parse_lite_name(file.real_name)) return Stray::error;
+  const auto ends = [&file](std::string_view suffix) { return file.real_name.ends_with(suffix); };
+  const bool expected = ends(".npy") || ends(".journal") || ends(".csv") || ends(".bin") || ends(".json");
+  return expected ? Stray::expected : Stray::worth_a_note;
+}
+
+namespace {
+
+void find_any(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return report.error(path + ": " + strerror(errno));
+  if (S_ISDIR(status.st_mode)) return DirectorySearch(recursive, take, report).find_in(path, {});
+  if (!S_ISREG(status.st_mode)) return report.error(path + ": neither a file nor a directory");
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  MappingFile mapping;
+  const std::string directory = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+  if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
+    report.note(problem);
+  take({path, mapping.real_name(name), {}, true});
+}
+
+}  // namespace
+
+SearchReport above_bar(const SearchReport& report, Progress& progress) {
+  const auto above = [&progress](const std::function<void(const std::string&)>& tell) {
+    return [&progress, &tell](const std::string& message) {
+      progress.wipe();
+      tell(message);
+    };
+  };
+  return {.error = above(report.error), .note = above(report.note)};
+}
+
+void find_files(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report,
+                SealedFiles sealed) {
+  if (sealed == SealedFiles::wanted) return find_any(path, recursive, take, report);
+  bool first = true;
+  std::string key;
+  Progress progress(0, "files found");
+  const auto take_open = [&](const FoundFile& file) {
+    progress.add();
+    // A dump is sealed as a whole.
+    if (first) key = sealed_for(file.path);
+    first = false;
+    if (key.empty() || sealed_for(file.path).empty()) take(file);
+  };
+  find_any(path, recursive, take_open, above_bar(report, progress));
+  progress.wipe();
+  if (!key.empty()) report.error(sealed_text(path, key));
+}
+
+void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
+                const SearchReport& report, SealedFiles sealed) {
+  find_files(
+      path, recursive, [&files](const FoundFile& file) { files.push_back(file); }, report, sealed);
+}
+
+}  // namespace opdump::tool

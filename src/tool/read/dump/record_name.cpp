@@ -1,0 +1,150 @@
+#include "src/tool/read/dump/record_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "opdump/base/text.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/read/dump/lite_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Cuts the part behind the last `separator` off `text`; all of it when there is none.
+std::string_view cut_last(std::string_view& text, char separator) {
+  const std::size_t at = text.rfind(separator);
+  const std::string_view part = at == std::string_view::npos ? text : text.substr(at + 1);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(0, at);
+  return part;
+}
+
+}  // namespace
+
+bool is_of_model(const RecordPlace& place, std::string_view name, std::uint64_t id) {
+  return sanitised(name) == place.model && (!place.has_model_id || id == place.model_id);
+}
+
+std::uint64_t device_of(std::string_view directory, const RecordPlace& place) {
+  constexpr std::string_view kRank = "rank_";
+  std::string_view above =
+      directory.substr(0, static_cast<std::size_t>(place.model.data() - directory.data()));
+  if (above.ends_with('/')) above.remove_suffix(1);
+  std::string_view name = above.substr(above.rfind('/') + 1);
+  if (name.starts_with(kRank)) name.remove_prefix(kRank.size());
+  return parse_decimal(name).value_or(0);
+}
+
+std::string sanitised(std::string_view name) {
+  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
+  TextWriter writer(memory);
+  writer.add_sanitised(name);
+  return std::string(writer.text());
+}
+
+std::optional<RecordName> parse_record_name(std::string_view file_name) {
+  constexpr std::size_t kShort = 5;
+  constexpr std::size_t kLong = 9;
+  std::array<std::string_view, kLong + 1> parts{};
+  std::size_t count = 0;
+  for (std::size_t start = 0; start <= file_name.size(); ++count) {
+    if (count == parts.size()) return std::nullopt;
+    const std::size_t dot = std::min(file_name.find('.', start), file_name.size());
+    parts[count] = file_name.substr(start, dot - start);
+    start = dot + 1;
+  }
+  if (parts[0].empty() || parts[1].empty()) return std::nullopt;
+  const bool is_counted = count == kShort + 1 || count == kLong + 1;
+  if (is_counted) {
+    if (!parse_decimal(parts[2])) return std::nullopt;
+    std::copy(parts.begin() + 3, parts.end(), parts.begin() + 2);
+    --count;
+  }
+  if (count != kShort && count != kLong) return std::nullopt;
+  std::array<std::uint64_t, kLong> numbers{};
+  for (std::size_t i = 2; i < count; ++i) {
+    const std::optional<std::uint64_t> number = parse_decimal(parts[i]);
+    if (!number && (i != kShort || parts[i] != "FFTSPLUS")) return std::nullopt;
+    numbers[i] = number.value_or(0);
+  }
+  constexpr std::size_t kContext = 6;
+  constexpr std::size_t kThread = 7;
+  return RecordName{.type = parts[0],
+                    .name = parts[1],
+                    .task = numbers[2],
+                    .stream = numbers[3],
+                    .unix_us = numbers[4],
+                    .has_thread = count == kLong,
+                    .context = numbers[kContext],
+                    .thread = numbers[kThread]};
+}
+
+std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
+  if (cut_last(file_name, '.') != "npy") return std::nullopt;
+  for (const bool has_dtype : {true, false}) {
+    std::string_view rest = file_name;
+    TensorName tensor;
+    if (has_dtype) tensor.dtype = cut_last(rest, '.');
+    tensor.format = cut_last(rest, '.');
+    const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
+    const std::string_view role = cut_last(rest, '.');
+    const std::optional<RecordName> record = parse_record_name(rest);
+    if (!index || !record || (role != "input" && role != "output")) continue;
+    tensor.record = *record;
+    tensor.is_output = role == "output";
+    tensor.index = *index;
+    return tensor;
+  }
+  return std::nullopt;
+}
+
+std::optional<RecordName> find_record_name(std::string_view file_name) {
+  constexpr std::string_view kStatistics = ".csv";
+  if (const std::optional<TensorName> tensor = parse_tensor_name(file_name)) return tensor->record;
+  if (const std::optional<LiteName> lite = parse_lite_name(file_name))
+    return RecordName{.type = {}, .name = lite->op, .name_only = true};
+  if (file_name.ends_with(kStatistics)) file_name.remove_suffix(kStatistics.size());
+  return parse_record_name(file_name);
+}
+
+std::optional<RecordPlace> parse_record_place(std::string_view directory) {
+  constexpr std::string_view kRank = "rank_";
+  constexpr std::size_t kTimeDigits = 14;
+  const std::optional<std::uint64_t> step = parse_decimal(cut_last(directory, '/'));
+  const std::optional<std::uint64_t> model_id = parse_decimal(cut_last(directory, '/'));
+  const std::string_view model = cut_last(directory, '/');
+  const std::string_view above = cut_last(directory, '/');
+  if (step && model_id && above.starts_with(kRank) && parse_decimal(above.substr(kRank.size())))
+    return RecordPlace{model, *model_id, *step};
+  const std::optional<std::uint64_t> device = parse_decimal(above);
+  const std::string_view time = cut_last(directory, '/');
+  if (!step || !model_id || !device || time.size() != kTimeDigits || !parse_decimal(time))
+    return std::nullopt;
+  return RecordPlace{model, *model_id, *step};
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+      ++i;
+      ++j;
+      continue;
+    }
+    while (i < a.size() && a[i] == '0') ++i;
+    while (j < b.size() && b[j] == '0') ++j;
+    const std::size_t first_a = i;
+    const std::size_t first_b = j;
+    while (i < a.size() && is_digit(a[i])) ++i;
+    while (j < b.size() && is_digit(b[j])) ++j;
+    if (i - first_a != j - first_b) return i - first_a < j - first_b;
+    const int order = a.substr(first_a, i - first_a).compare(b.substr(first_b, j - first_b));
+    if (order != 0) return order < 0;
+  }
+  if (i == a.size() && j == b.size()) return a < b;
+  return i == a.size();
+}
+
+}  // namespace opdump::tool

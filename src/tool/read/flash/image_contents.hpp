@@ -1,0 +1,72 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "src/tool/read/dump/clock_steps.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
+#include "src/tool/read/flash/history_marks.hpp"
+
+namespace opdump::tool {
+
+/// What a flash image holds of one boot.
+struct BootTally {
+  std::uint64_t committed = 0;
+  std::uint64_t committed_bytes = 0;
+  std::set<std::string> dumps{};  ///< directories of journals
+  ClockSteps clock{};             ///< as `extract_image` has found in journals
+};
+
+/// Counts of what a flash image holds, by state.
+struct ImageTally {
+  std::uint64_t committed = 0;
+  std::uint64_t committed_bytes = 0;
+  std::uint64_t journals = 0;  ///< pieces of journals
+  std::uint64_t aborted = 0;
+  std::uint64_t torn = 0;
+  std::uint64_t damaged = 0;
+  std::uint64_t overwritten = 0;
+  std::uint64_t nameless = 0;  ///< whole, but damage has destroyed the name
+  std::uint64_t unreadable_runs = 0;
+  std::map<std::uint32_t, BootTally> boots{};
+};
+
+/// "directory/file", with '?' for parts that damage has destroyed.
+std::string path_text(const flashlog::LogReader::Object& object);
+
+/// Says that the log wrapped and overwrote the beginning of `boot`.
+std::string cut_text(std::uint32_t boot);
+
+/// Says that the log holds nothing of `boot`, and which boots it has; empty if it holds something.
+std::string missing_boot_text(const FlashImage& image, std::uint32_t boot);
+
+/// "boot_N", made so that names sort in the order of boots.
+std::string boot_directory(std::uint32_t boot);
+
+/// A word for the object's state.
+std::string_view state_text(const flashlog::LogReader::Object& object);
+
+/// Of what a log holds, what is of interest.
+struct ImageChoice {
+  std::optional<std::uint32_t> boot{};            ///< that one alone
+  const HistoryMarks* not_written_out = nullptr;  ///< those steps alone that the history has not handed on
+};
+
+/// Calls `use` for every object and every piece of a journal, in the order of the log.
+ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
+                      const std::function<void(const flashlog::LogReader::Object&)>& use);
+
+/// Writes all committed objects and the journals below `directory`, which is made if it is missing: the tree
+/// that the tree sink would have written. With `apart`, each boot goes to
+/// a directory of its own, because a device without a calendar uses the names of one boot again in the next.
+/// Of a boot in which the clock was set, each journal is told so. If the log has wrapped, the journal whose
+/// beginning was overwritten ends with a line that says so. Each problem goes to `error`; the rest is still
+/// written. Nothing is, and nothing returned, if a file of it is there already.
+std::optional<ImageTally> extract_image(FlashImage& image, const std::string& directory,
+                                        const ImageChoice& choice, bool apart,
+                                        const std::function<void(const std::string& message)>& error);
+
+}  // namespace opdump::tool

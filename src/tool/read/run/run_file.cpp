@@ -1,0 +1,326 @@
+#include "src/tool/read/run/run_file.hpp"
+
+#include <errno.h>
+#include <string.h>
+
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <span>
+
+#include "src/config/json/json_tree.hpp"
+#include "src/config/refusal.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/cli/refused_line.hpp"
+#include "src/tool/read/run/dbg_model.hpp"
+#include "src/tool/read/run/json_fields.hpp"
+#include "src/tool/read/run/regular_file.hpp"
+#include "src/tool/read/run/run_fault_reader.hpp"
+#include "src/tool/read/run/run_tensor_reader.hpp"
+
+namespace opdump::tool {
+
+using config::JsonNode;
+using config::JsonTree;
+using config::JsonType;
+using config::KeyPath;
+using config::Refusal;
+
+struct RunFile::Text {
+  std::string text;
+  JsonTree tree;
+  bool is_dbg = false;
+  std::string model_name;
+  nano::DbgFile dbg;
+};
+
+namespace {
+
+constexpr std::size_t kMaxRunBytes = 64 * 1024 * 1024;
+
+bool parse(std::string_view text, JsonTree& tree, Refusal& refusal) {
+  Progress progress(text.size());
+  const auto add = [](void* bar, std::size_t bytes) { static_cast<Progress*>(bar)->add(bytes); };
+  return tree.parse(text, refusal, JsonTree::kWindowBytes, {add, &progress});
+}
+
+/// Of an array; 0 of anything else.
+std::size_t size_of(const JsonNode* array) {
+  std::size_t size = 0;
+  if (array == nullptr || array->type() != JsonType::array) return size;
+  for (const JsonNode* node = array->first(); node != nullptr; node = node->next()) ++size;
+  return size;
+}
+
+class RunFileReader {
+ public:
+  RunFileReader(std::string_view text, std::string directory, Refusal& refusal)
+      : fields_(text, refusal), tensors_(fields_, std::move(directory)) {}
+
+  bool read(const JsonNode& root, RunFile& run) {
+    const KeyPath here;
+    card_ = root.member("opdump_model") != nullptr;
+    if (card_) return read_card(root, here, run.models.emplace_back());
+    constexpr std::array<std::string_view, 5> kKeys = {"device_id", "models", "single_ops", "steps",
+                                                       "inject"};
+    RunFaultReader faults(fields_, run);
+    run.has_steps = root.member("steps") != nullptr;
+    return fields_.check_object(root, here, kKeys) &&
+           fields_.read_number(root, here, "device_id", run.device_id) &&
+           fields_.read_number(root, here, "steps", run.steps) &&
+           fields_.for_each(root, here, "models",
+                            [&](const JsonNode& node, const KeyPath& path) {
+                              return read_model(node, path, run.models.emplace_back());
+                            }) &&
+           fields_.for_each(root, here, "single_ops",
+                            [&](const JsonNode& node, const KeyPath& path) {
+                              return read_op(node, path, run.single_ops.emplace_back());
+                            }) &&
+           fields_.for_each(root, here, "inject", [&](const JsonNode& node, const KeyPath& path) {
+             return faults.read(node, path, run.faults.emplace_back());
+           });
+  }
+
+ private:
+  bool read_card(const JsonNode& root, const KeyPath& path, RunModel& model) {
+    std::uint64_t version = 0;
+    if (!fields_.read_number(root, path, "opdump_model", version)) return false;
+    model.from_card = true;
+    if (version == 1) return read_model(root, path, model);
+    return fields_.refuse(*root.member("opdump_model"), path.key("opdump_model"),
+                          "this build reads version 1");
+  }
+
+  bool read_model(const JsonNode& node, const KeyPath& path, RunModel& model) {
+    constexpr std::array<std::string_view, 10> kKeys = {
+        "name",         "graph_name", "id",      "ops",    "constants",  // a card has these as well:
+        "opdump_model", "made_by",    "runtime", "sha256", "build_id"};
+    if (!fields_.check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 5)) ||
+        !fields_.read_text(node, path, "name", model.name) ||
+        !fields_.read_text(node, path, "graph_name", model.graph_name) ||
+        !fields_.read_number(node, path, "id", model.id) ||
+        !fields_.read_text(node, path, "sha256", model.sha256) ||
+        !fields_.read_text(node, path, "build_id", model.build_id) ||
+        !fields_.read_text(node, path, "runtime", model.runtime))
+      return false;
+    if (model.name.empty()) return fields_.missing(node, path.key("name"), "every model has a name");
+    return read_ops(node, path, model.ops) &&
+           fields_.for_each(node, path, "constants", [&](const JsonNode& child, const KeyPath& here) {
+             return read_constant(child, here, model.constants.emplace_back());
+           });
+  }
+
+  bool read_ops(const JsonNode& model, const KeyPath& path, std::vector<RunOp>& ops) {
+    ops.reserve(size_of(model.member("ops")));
+    Progress progress(ops.capacity(), "reading operators");
+    return fields_.for_each(model, path, "ops", [&](const JsonNode& child, const KeyPath& here) {
+      progress.add();
+      return read_op(child, here, ops.emplace_back());
+    });
+  }
+
+  bool read_constant(const JsonNode& node, const KeyPath& path, RunConstant& constant) {
+    constexpr std::array<std::string_view, 2> kKeys = {"name", "tensor"};
+    if (!fields_.check_object(node, path, kKeys) || !fields_.read_text(node, path, "name", constant.name))
+      return false;
+    if (constant.name.empty()) return fields_.missing(node, path.key("name"), "every constant has a name");
+    const JsonNode* tensor = node.member("tensor");
+    if (tensor == nullptr) return fields_.missing(node, path.key("tensor"), "every constant has a tensor");
+    return tensors_.read(*tensor, path.key("tensor"), card_, constant.tensor);
+  }
+
+  bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
+    constexpr std::array<std::string_view, 14> kKeys = {
+        "name",   "type",    "task_id", "stream_id",  "level",     "original_names",
+        "inputs", "outputs", "marked",  "attributes", "producers",  // a card has these as well:
+        "index",  "onnx",    "flags"};
+    if (!fields_.check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 11)) ||
+        !fields_.read_text(node, path, "name", op.desc.name) ||
+        !fields_.read_text(node, path, "type", op.desc.type) ||
+        !fields_.read_number(node, path, "task_id", op.desc.task_id) ||
+        !fields_.read_number(node, path, "stream_id", op.desc.stream_id) ||
+        !read_level(node, path, op.desc.level) || !fields_.read_flag(node, path, "marked", op.desc.marked))
+      return false;
+    if (op.desc.name.empty()) return fields_.missing(node, path.key("name"), "every operator has a name");
+    if (op.desc.type.empty()) return fields_.missing(node, path.key("type"), "every operator has a type");
+    return read_attributes(node, path, op.attributes) && read_onnx(node, path, op.onnx) &&
+           fields_.for_each(node, path, "flags",
+                            [&](const JsonNode& child, const KeyPath& here) {
+                              return fields_.take_text(child, here, op.flags.emplace_back());
+                            }) &&
+           fields_.for_each(node, path, "original_names",
+                            [&](const JsonNode& child, const KeyPath& here) {
+                              return fields_.take_text(child, here, op.original_names.emplace_back());
+                            }) &&
+           fields_.for_each(
+               node, path, "producers",
+               [&](const JsonNode& child, const KeyPath& here) {
+                 std::uint64_t place = 0;
+                 if (!fields_.take_number(child, here, std::numeric_limits<std::uint32_t>::max(), place))
+                   return false;
+                 op.producers.push_back(static_cast<std::uint32_t>(place));
+                 return true;
+               }) &&
+           fields_.for_each(node, path, "inputs",
+                            [&](const JsonNode& child, const KeyPath& here) {
+                              return tensors_.read(child, here, card_, op.inputs.emplace_back());
+                            }) &&
+           fields_.for_each(node, path, "outputs", [&](const JsonNode& child, const KeyPath& here) {
+             return tensors_.read(child, here, card_, op.outputs.emplace_back());
+           });
+  }
+
+  bool read_onnx(const JsonNode& parent, const KeyPath& path, RunOnnx& onnx) {
+    const JsonNode* const node = parent.member("onnx");
+    if (node == nullptr) return true;
+    constexpr std::array<std::string_view, 3> kKeys = {"op", "domain", "opset"};
+    const KeyPath here = path.key("onnx");
+    return fields_.check_object(*node, here, kKeys) && fields_.read_text(*node, here, "op", onnx.op) &&
+           fields_.read_text(*node, here, "domain", onnx.domain) &&
+           fields_.read_number(*node, here, "opset", onnx.opset);
+  }
+
+  bool read_attributes(const JsonNode& parent, const KeyPath& path, std::vector<OpAttribute>& attributes) {
+    const JsonNode* node = parent.member("attributes");
+    if (node == nullptr) return true;
+    const KeyPath at = path.key("attributes");
+    if (node->type() != JsonType::object) return fields_.wrong_type(*node, at, "an object");
+    for (const JsonNode* member = node->first(); member != nullptr; member = member->next()) {
+      OpAttribute& attribute = attributes.emplace_back();
+      attribute.name = member->key();
+      if (card_ && member->type() != JsonType::string) {
+        attribute.value = json_of(*member);
+      } else if (!fields_.take_text(*member, at.key(member->key()), attribute.value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The text of a value, which has been checked: up to the comma or bracket behind it.
+  std::string_view json_of(const JsonNode& value) const {
+    std::size_t end = value.offset();
+    bool in_string = false;
+    for (std::size_t depth = 0; end < fields_.text().size(); ++end) {
+      const char c = fields_.text()[end];
+      if (c == '"') in_string = !in_string;
+      if (c == '\\') ++end;
+      if (in_string) continue;
+      if (c == '[' || c == '{') ++depth;
+      if (depth == 0 && (c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t'))
+        break;
+      if ((c == ']' || c == '}') && --depth == 0)
+        return fields_.text().substr(value.offset(), end + 1 - value.offset());
+    }
+    return fields_.text().substr(value.offset(), end - value.offset());
+  }
+
+  bool read_level(const JsonNode& parent, const KeyPath& path, OpLevel& level) {
+    constexpr std::array<std::string_view, 3> kWords = {"both", "op", "kernel"};
+    constexpr std::array<OpLevel, 3> kLevels = {OpLevel::both, OpLevel::op, OpLevel::kernel};
+    std::size_t index = 0;
+    if (!fields_.read_word(parent, path, "level", kWords, index)) return false;
+    level = kLevels[index];
+    return true;
+  }
+
+  JsonFields fields_;
+  RunTensorReader tensors_;
+  bool card_ = false;
+};
+
+void fill_descs(std::vector<RunOp>& ops) {
+  for (RunOp& op : ops) {
+    op.desc.original_names = op.original_names;
+    op.desc.attributes = op.attributes;
+    op.desc.producers = op.producers;
+  }
+}
+
+}  // namespace
+
+TensorView view_of(const RunTensor& tensor) {
+  return {.bytes = tensor.bytes,
+          .dtype = tensor.dtype,
+          .format = tensor.format,
+          .shape = tensor.shape,
+          .original_shape = tensor.original_shape};
+}
+
+RunFile::RunFile() : text_(std::make_unique<Text>()) {}
+RunFile::~RunFile() = default;
+
+std::string_view RunFile::text() const {
+  return text_->text;
+}
+
+bool RunFile::is_dbg() const {
+  return text_->is_dbg;
+}
+
+std::size_t RunFile::unsized_tensors(std::string& first) const {
+  std::size_t count = 0;
+  const auto add = [&](const RunOp& op, std::string_view role, const std::vector<RunTensor>& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].sized || count++ != 0) continue;
+      first = std::string(role) + ' ' + std::to_string(i) + " of operator " + config::in_quotes(op.desc.name);
+    }
+  };
+  for (const RunModel& model : models) {
+    for (const RunOp& op : model.ops) {
+      add(op, "input", op.inputs);
+      add(op, "output", op.outputs);
+    }
+  }
+  return count;
+}
+
+bool RunFile::load(const std::string& path, ConfigError& error) {
+  error = {};
+  posix::UniqueFd file;
+  std::uint64_t bytes = 0;
+  error.fault = ConfigFault::unreadable;
+  if (!open_regular(path, file, bytes, error.reason)) return false;
+  if (bytes > kMaxRunBytes) {
+    error.reason = "longer than 64 MiB";
+    return false;
+  }
+  if (!read_up_to(file.get(), kMaxRunBytes, text_->text)) {
+    error.reason = strerror(errno);
+    return false;
+  }
+  const std::size_t slash = path.rfind('/');
+  text_->is_dbg = nano::DbgFile::is_dbg(as_bytes(text_->text));
+  if (text_->is_dbg) {
+    const Bytes bytes = as_bytes(text_->text);
+    text_->model_name = path.substr(slash + 1);  // npos + 1 is 0: no slash
+    if (text_->model_name.ends_with(".dbg")) text_->model_name.resize(text_->model_name.size() - 4);
+    const bool read = read_dbg_model({bytes.begin(), bytes.end()}, text_->model_name, text_->dbg,
+                                     models.emplace_back(), error);
+    text_->text.clear();
+    if (!read) return false;
+    for (RunModel& model : models) fill_descs(model.ops);
+    error = {};
+    return true;
+  }
+  Refusal refusal(text_->text, error);
+  if (!parse(text_->text, text_->tree, refusal)) return false;
+  RunFileReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
+  if (!reader.read(text_->tree.root(), *this)) return false;
+  text_->tree.forget_nodes();
+  for (RunModel& model : models) fill_descs(model.ops);
+  fill_descs(single_ops);
+  error = {};
+  return true;
+}
+
+bool load_or_say(const std::string& path, RunFile& run) {
+  ConfigError error;
+  if (run.load(path, error)) return true;
+  say(to_string(error, path));
+  std::fputs(refused_line(run.text(), error).c_str(), stderr);
+  return false;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,196 @@
+#include "src/tool/read/run/run_tensor_reader.hpp"
+
+#include <errno.h>
+#include <string.h>
+
+#include <array>
+#include <span>
+
+#include "platform/posix/base/unique_fd.hpp"
+#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/run/regular_file.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using config::JsonNode;
+using config::JsonType;
+using config::KeyPath;
+
+constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 62;
+
+}  // namespace
+
+bool RunTensorReader::read(const JsonNode& node, const KeyPath& path, bool card, RunTensor& tensor) {
+  constexpr std::array<std::string_view, 10> kKeys = {"dtype",          "format",   "shape",
+                                                      "original_shape", "data",     "fill",
+                                                      "bytes",  // a card has these too:
+                                                      "tensor",         "constant", "quant"};
+  if (!fields_.check_object(node, path, std::span(kKeys).first(card ? kKeys.size() : 7))) return false;
+  if (!fields_.read_text(node, path, "tensor", tensor.name) ||
+      !fields_.read_flag(node, path, "constant", tensor.is_constant) ||
+      !quantisations_.read(node, path, tensor.quant))
+    return false;
+  if (card && !is_sized(node)) {
+    tensor.sized = false;
+    return true;
+  }
+  if (!read_dtype(node, path, tensor.dtype) || !read_format(node, path, tensor.format) ||
+      !read_dims(node, path, "shape", tensor.shape) ||
+      !read_dims(node, path, "original_shape", tensor.original_shape))
+    return false;
+  const JsonNode* data = node.member("data");
+  const JsonNode* fill = node.member("fill");
+  if (card && data == nullptr && fill == nullptr) {
+    tensor.fill = Fill::ramp;
+    return need_bytes(node, path, tensor, tensor.bytes);
+  }
+  if (data == nullptr && fill == nullptr)
+    return fields_.missing(node, path, "a tensor has either \"data\", a file, or \"fill\"");
+  if (data != nullptr && fill != nullptr)
+    return fields_.refuse(node, path, "\"data\" and \"fill\" exclude each other");
+  if (data != nullptr) return read_data(node, *data, path, tensor);
+
+  constexpr std::array<std::string_view, 3> kWords = {"zeros", "ramp", "random"};
+  constexpr std::array<Fill, 3> kFills = {Fill::zeros, Fill::ramp, Fill::random};
+  std::size_t index = 0;
+  if (!fields_.read_word(node, path, "fill", kWords, index)) return false;
+  tensor.fill = kFills[index];
+  return need_bytes(node, path, tensor, tensor.bytes) && read_padding(node, path, tensor.bytes);
+}
+
+bool RunTensorReader::is_sized(const JsonNode& node) const {
+  const JsonNode* const dtype = node.member("dtype");
+  const JsonNode* const shape = node.member("shape");
+  if (dtype == nullptr || shape == nullptr) return false;
+  const Result<DType> found = dtype_from_name(dtype->text());
+  if (found.ok() && info(found.value()).bits == 0) return false;
+  for (const JsonNode* dim = shape->first(); dim != nullptr; dim = dim->next()) {
+    if (fields_.text().substr(dim->offset()).starts_with("-1")) return false;
+  }
+  return true;
+}
+
+bool RunTensorReader::read_dtype(const JsonNode& parent, const KeyPath& path, DType& dtype) {
+  const JsonNode* node = parent.member("dtype");
+  if (node == nullptr) return true;
+  const KeyPath here = path.key("dtype");
+  if (node->type() != JsonType::string) return fields_.wrong_type(*node, here, "a string");
+  const Result<DType> found = dtype_from_name(node->text());
+  if (!found.ok())
+    return fields_.refuse(*node, here,
+                          config::in_quotes(node->text()) + " is no dtype; write one as \"float16\"");
+  if (info(found.value()).bits == 0)
+    return fields_.refuse(*node, here,
+                          "elements of " + config::in_quotes(node->text()) + " have no fixed size");
+  dtype = found.value();
+  return true;
+}
+
+bool RunTensorReader::read_format(const JsonNode& parent, const KeyPath& path, Format& format) {
+  const JsonNode* node = parent.member("format");
+  if (node == nullptr) return true;
+  const KeyPath here = path.key("format");
+  if (node->type() != JsonType::string) return fields_.wrong_type(*node, here, "a string");
+  const Result<Format> found = format_from_name(node->text());
+  if (!found.ok())
+    return fields_.refuse(*node, here,
+                          config::in_quotes(node->text()) + " is no format; write one as \"NC1HWC0\"");
+  format = found.value();
+  return true;
+}
+
+bool RunTensorReader::read_dims(const JsonNode& parent, const KeyPath& path, std::string_view key,
+                                std::vector<Dim>& dims) {
+  return fields_.for_each(parent, path, key, [&](const JsonNode& node, const KeyPath& here) {
+    if (dims.size() == kMaxRank) return fields_.refuse(node, here, "more than 32 dims");
+    return fields_.take_number(node, here, std::numeric_limits<Dim>::max(), dims.emplace_back());
+  });
+}
+
+bool RunTensorReader::need_bytes(const JsonNode& node, const KeyPath& path, const RunTensor& tensor,
+                                 std::uint64_t& bytes) {
+  if (node.member("dtype") == nullptr)
+    return fields_.missing(node, path.key("dtype"), "only an .npy file tells it by itself");
+  if (node.member("shape") == nullptr)
+    return fields_.missing(node, path.key("shape"), "only an .npy file tells it by itself");
+  return count_bytes(node, path, tensor, bytes);
+}
+
+bool RunTensorReader::read_padding(const JsonNode& node, const KeyPath& path, std::uint64_t& bytes) {
+  const std::uint64_t packed = bytes;
+  if (!fields_.read_number(node, path, "bytes", bytes)) return false;
+  if (bytes >= packed && bytes <= kMostTensorBytes) return true;
+  return fields_.refuse(
+      *node.member("bytes"), path.key("bytes"),
+      "dtype and shape need " + std::to_string(packed) + " bytes, and no tensor has more than 2^62");
+}
+
+bool RunTensorReader::count_bytes(const JsonNode& node, const KeyPath& path, const RunTensor& tensor,
+                                  std::uint64_t& bytes) {
+  const Result<std::uint64_t> packed = packed_bytes(tensor.dtype, tensor.shape);
+  if (!packed.ok() || packed.value() > kMostTensorBytes)
+    return fields_.refuse(node, path.key("shape"), "passes every memory");
+  bytes = packed.value();
+  return true;
+}
+
+bool RunTensorReader::read_data(const JsonNode& node, const JsonNode& data, const KeyPath& parent,
+                                RunTensor& tensor) {
+  const KeyPath path = parent.key("data");
+  if (data.type() != JsonType::string) return fields_.wrong_type(data, path, "a string");
+  if (data.text().empty() || data.text().find('\0') != std::string_view::npos)
+    return fields_.refuse(data, path, "the name of a file is expected");
+  tensor.file = data.text()[0] == '/' ? std::string(data.text()) : directory_ + std::string(data.text());
+  posix::UniqueFd file;
+  std::uint64_t file_bytes = 0;
+  std::string reason;
+  if (!open_regular(tensor.file, file, file_bytes, reason)) return fields_.refuse(data, path, reason);
+  if (data.text().ends_with(".npy")) return read_npy(node, data, parent, file.get(), file_bytes, tensor);
+
+  std::uint64_t needed = 0;
+  if (!need_bytes(node, parent, tensor, needed)) return false;
+  if (file_bytes < needed)
+    return fields_.refuse(data, path,
+                          tensor.file + " has " + std::to_string(file_bytes) +
+                              " bytes, and dtype and shape need " + std::to_string(needed));
+  tensor.bytes = file_bytes;
+  return true;
+}
+
+bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const KeyPath& parent, int file,
+                               std::uint64_t file_bytes, RunTensor& tensor) {
+  const KeyPath path = parent.key("data");
+  std::string start;
+  NpyFile npy;
+  std::string reason;
+  if (!read_up_to(file, kMostNpyHeadBytes, start))
+    return fields_.refuse(data, path, tensor.file + ": " + strerror(errno));
+  if (!parse_npy(as_bytes(start), npy, reason))
+    return fields_.refuse(data, path, tensor.file + ": " + reason);
+  if (file_bytes - npy.data_offset < npy.data_bytes)
+    return fields_.refuse(data, path,
+                          tensor.file + " ends too early: its header promises " +
+                              std::to_string(npy.data_bytes) + " bytes of elements");
+  if (node.member("dtype") == nullptr) {
+    if (npy.dtype == DType::undefined)
+      return fields_.missing(node, parent.key("dtype"), "the file holds raw items without a dtype");
+    tensor.dtype = npy.dtype;
+  } else if (npy.dtype != tensor.dtype && npy.item_bytes != 1 &&
+             npy.item_bytes * 8 != info(tensor.dtype).bits) {
+    return fields_.refuse(*node.member("dtype"), parent.key("dtype"),
+                          "the file holds '" + npy.descr + "': elements of another size");
+  }
+  if (node.member("shape") == nullptr) tensor.shape = npy.shape;
+  std::uint64_t needed = 0;
+  if (!count_bytes(node, parent, tensor, needed)) return false;
+  if (needed != npy.data_bytes)
+    return fields_.refuse(data, path,
+                          tensor.file + " holds " + std::to_string(npy.data_bytes) +
+                              " bytes of elements, and dtype and shape need " + std::to_string(needed));
+  tensor.bytes = npy.data_bytes;
+  tensor.file_offset = npy.data_offset;
+  return true;
+}
+
+}  // namespace opdump::tool

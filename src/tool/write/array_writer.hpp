@@ -1,0 +1,53 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/impl/format/relayout.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
+#include "src/tool/read/dump/record_file.hpp"
+
+namespace opdump::tool {
+
+/// Writes tensors as arrays. Holds a fixed amount of memory, for arrays of any size.
+class ArrayWriter {
+ public:
+  /// Takes up to twice `memory_bytes`, which are at least 64 KiB. `progress` counts bytes of the source.
+  ArrayWriter(std::size_t memory_bytes, Progress& progress)
+      : memory_bytes_(memory_bytes), progress_(progress) {}
+
+  /// Each writes `header` and one array to `out`, in elements of the array. On false `reason` says why,
+  /// unless the call was interrupted.
+
+  /// In the order of the tensor in memory.
+  bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const std::string& header,
+             OutputFile& out, std::string& reason);
+
+  /// Rearranged.
+  bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const Relayout& relayout,
+             const std::string& header, OutputFile& out, std::string& reason);
+
+  /// Writes bytes of the file unchanged.
+  bool write(RecordFile& file, std::uint64_t offset, std::uint64_t count, OutputFile& out,
+             std::string& reason);
+
+ private:
+  bool fetch(RecordFile& file, const RecordTensor& tensor, std::uint64_t offset, std::uint64_t count,
+             std::byte* to);
+  bool fetch_items(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, std::uint64_t first,
+                   std::uint64_t count, std::byte* to);
+
+  const std::size_t memory_bytes_;
+  Progress& progress_;
+  std::vector<std::byte> items_;       ///< converted items, or items of the result
+  std::vector<std::byte> box_;         ///< of the source
+  std::vector<std::byte> whole_;       ///< a whole tensor, if it is small
+  std::size_t whole_bytes_ = 0;        ///< size of `whole_`; 0: the tensor is read in pieces
+  std::vector<std::byte> source_;      ///< items before they are converted
+  std::vector<std::byte> items_lead_;  ///< converted items, with some bytes before the first
+};
+
+}  // namespace opdump::tool
