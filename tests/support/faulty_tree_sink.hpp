@@ -108,6 +108,7 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 
 }  // namespace
 
+#include "platform/posix/tree/short_journal.cpp"
 #include "platform/posix/tree/tree_quota.cpp"
 #define openat faulty_openat
 #define fstatat faulty_fstatat

@@ -25,7 +25,6 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::string_view kJournalSuffix = ".journal";
 constexpr std::string_view kPartSuffix = ".part";
 constexpr std::size_t kMostRecorders = 255;
 constexpr std::size_t kMostPathBytes = 2048;

@@ -1,10 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "opdump/knobs.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
+
+inline constexpr std::string_view kJournalSuffix = ".journal";
 
 /// How `shorten_journal` is to shorten a journal.
 struct JournalShortening {

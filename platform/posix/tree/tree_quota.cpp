@@ -25,7 +25,6 @@ inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::string_view kRemovedSuffix = ".removed";
-constexpr std::string_view kJournalSuffix = ".journal";
 constexpr std::size_t kTimeDigits = 14;
 constexpr int kOpenBelow = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 
