@@ -28,7 +28,7 @@ class CrashSink final : public Sink {
   }
   Status commit(ObjectId object, ObjectId with = kNoObject) override { return now().commit(object, with); }
   void abort(ObjectId object) override { now().abort(object); }
-  Status put_object(const ObjectName& name, std::span<const Bytes> parts) override {
+  Status put_object(const ObjectName& name, std::span<const Bytes> parts) OPDUMP_OVERRIDE_IF_WIDE {
     return now().put_object(name, parts);
   }
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {

@@ -182,5 +182,6 @@ class FileDump {
 #define OPDUMP_FILE_DUMP_IS_COMPILED
 #endif
 #ifndef OPDUMP_FILE_DUMP_IS_COMPILED
+#define OPDUMP_FILE_DUMP_INLINE inline
 #include "platform/posix/file_dump.inl"
 #endif

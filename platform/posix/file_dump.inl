@@ -1,8 +1,4 @@
 #pragma once
-#ifndef OPDUMP_FILE_DUMP_INLINE
-#define OPDUMP_FILE_DUMP_INLINE inline
-#endif
-
 #include "platform/posix/file_dump.hpp"
 
 #include "platform/posix/basic_file_dump.hpp"

@@ -68,7 +68,8 @@ class RoutedSink final : public Sink {
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
   [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
   void abort(ObjectId object) override;
-  [[nodiscard]] Status put_object(const ObjectName& name, std::span<const Bytes> parts) override {
+  [[nodiscard]] Status put_object(const ObjectName& name,
+                                  std::span<const Bytes> parts) OPDUMP_OVERRIDE_IF_WIDE {
     return current().put_object(name, parts);
   }
   [[nodiscard]] Status claim_journal(const ObjectName& name) override;
