@@ -163,8 +163,8 @@ class Provenance(tool_case.Case):
         for bad in ('provenance,', 'provenance,1,2,3', 'provenance,1,2,3,4', 'provenance,a\x01,,,,'):
             self.write(journal, text.replace('from,', bad + '\nfrom,', 1))
             self.run_tool('verify', 'a.dump', expect=1)
-        self.write(journal, text.replace('journal,5', 'journal,8'))
-        self.assertIn('version 8 of the journal', self.run_tool('verify', 'a.dump', expect=1)[0])
+        self.write(journal, text.replace('journal,5', 'journal,9'))
+        self.assertIn('version 9 of the journal', self.run_tool('verify', 'a.dump', expect=1)[0])
         self.write(journal, text)
         self.run_tool('verify', 'a.dump')
 
