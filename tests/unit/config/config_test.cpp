@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "tests/support/config_corpus.hpp"
@@ -53,7 +52,8 @@ TEST_CASE(
   for (const char* folder : {"accept", "inactive", "refuse"}) {
     for (const PackedConfig& one : packed_configs("cann")) {
       if (one.folder != folder) continue;
-      const auto& [name, text] = std::tie(one.name, one.text);
+      const std::string& name = one.name;
+      const std::string& text = one.text;
       CAPTURE(name);
       const ParsedConfig all(text, check_path, {});
       std::vector<std::byte> memory;
