@@ -271,7 +271,9 @@ TEST_CASE("restorer: arrays of whole graphs by the definition of each format") {
   };
   DumpConfig config = restoring_config();
   config.form.layout = Layout::mindspore_graph;
-  for (const auto& [one, place] : defined) {
+  for (const Defined& each : defined) {
+    const Case& one = each.one;
+    const Place& place = each.place;
     CAPTURE(to_string(one.format));
     const std::vector<std::byte> memory = random_tensor(one, DType::int8);
     const Made made = dumped<1024, FakeAsyncMemory>(config, view_of(one, DType::int8, memory));
