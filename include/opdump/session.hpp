@@ -123,8 +123,8 @@ class BasicSession {
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
   /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
   /// config wants a file format, statistics, overflows, a watch, privacy or triggers that the session has no
-  /// part for, and when it wants the dump sealed, unless `sink_follows`: the session's sink has accepted the config's options. The session copies
-  /// `config`; the texts and lists of `config` must stay until `finalize`.
+  /// part for, and when it wants the dump sealed, unless `sink_follows`: the session's sink has accepted the
+  /// config's options. The session copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config, bool sink_follows = false);
 
   /// Tells the journal of the config in force what its dump comes from: after each `set_config`, and before

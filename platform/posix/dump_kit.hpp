@@ -54,9 +54,8 @@ struct KitOptions {
 
 /// A session with everything that a config may ask for: every part, a sink that survives crashes and keeps a
 /// history, a clock, a drain thread, a log, and the files of MindSpore's dumps besides tensors. Between session
-/// and store stands only what the config asks for. FileDump,
-/// `opdump replay` and the ACL calls share it, so that a config means the same to each. The program adds the
-/// recorders.
+/// and store stands only what the config asks for. FileDump, `opdump replay` and the ACL calls share it, so that
+/// a config means the same to each. The program adds the recorders.
 ///
 /// `Store` takes the files, and follows a config's options as ConfigurableSink says. One that goes to other
 /// places than directories too has `open`, `close`, `is_raw`, `room`, `report` and `error` as DumpStore.

@@ -88,8 +88,8 @@ inline PackedConfig packed_head(const std::string& head, bool& hex) {
 }
 
 /// Reads the cases of one file: a head begins with "== ", its text follows, up to the next head. A last line
-/// "\" takes away the line break before it; a text of a "hex" case stands in hexadecimal. Lines before the first
-/// head are for people.
+/// "\" takes away the line break before it; a text of a "hex" case stands in hexadecimal. Lines before the
+/// first head are for people.
 inline std::vector<PackedConfig> read_packed_configs(const std::filesystem::path& path) {
   std::vector<PackedConfig> configs;
   bool hex = false;

@@ -37,10 +37,10 @@ inline constexpr std::string_view kPairSuffix = ".pair.part";
 /// As openat, but closes on exec and retries after a signal. Returns the descriptor, or -1 with errno.
 int open_at(int directory, const char* name, int flags, mode_t mode = 0);
 
-/// Opens `directory` below `root`, which may be relative to `base`, and makes its missing parts. EPERM for a part that belongs neither to this
-/// user, nor to root, nor to the owner of its parent; and for a part in which all users may replace each
-/// other's files, unless they may do so in its parent too. `syncs_each`: the parts made survive a loss of
-/// power.
+/// Opens `directory` below `root`, which may be relative to `base`, and makes its missing parts. EPERM for a
+/// part that belongs neither to this user, nor to root, nor to the owner of its parent; and for a part in which
+/// all users may replace each other's files, unless they may do so in its parent too. `syncs_each`: the parts
+/// made survive a loss of power.
 int open_tree(int base, std::string_view root, std::string_view directory, bool syncs_each, UniqueFd& opened);
 
 /// Gives the file `mode` if the umask has taken bits away; inherited bits such as set-group-id stay. `kept`

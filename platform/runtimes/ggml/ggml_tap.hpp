@@ -73,8 +73,8 @@ inline opdump_status read(void* tensor, void* to, std::uint64_t offset, std::siz
   return OPDUMP_OK;
 }
 
-/// Adds `tensor` with its strides, dims outermost first. Blocks of quantised elements lie in rows of bytes; the dims in the framework are then those of the elements. ggml must have
-/// computed it.
+/// Adds `tensor`, which ggml must have computed, with its strides, dims outermost first. Blocks of quantised
+/// elements lie in rows of bytes; the dims in the framework are then those of the elements.
 inline void add(attach::Tensors& tensors, ggml_tensor& tensor) {
   std::int64_t dims[GGML_MAX_DIMS], strides[GGML_MAX_DIMS], elements[GGML_MAX_DIMS];
   const int rank = ggml_n_dims(&tensor);

@@ -15,9 +15,9 @@ struct IsolatedError {
   bool is_own_fault = false;             ///< that is more than it may be
 };
 
-/// Recomputes each run by `reference` from its own inputs, as `opdump diverge` does: the errors by the numbers of the runs.
-/// `first` becomes the first run that is off by itself. Fills replayed, recomputed and own_fault. Needs
-/// DumpComparison::stored. Holds what came of all runs in memory. Shows its progress on a terminal. Ends
+/// Recomputes each run by `reference` from its own inputs, as `opdump diverge` does: the errors by the numbers
+/// of the runs. `first` becomes the first run that is off by itself. Fills replayed, recomputed and own_fault.
+/// Needs DumpComparison::stored. Holds what came of all runs in memory. Shows its progress on a terminal. Ends
 /// early when interrupted.
 std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, OpReference& reference,
                                                 ReportFacts& facts, std::optional<std::size_t>& first);

@@ -41,9 +41,9 @@ inline constexpr auto kCauseWords = [] {
 /// The journal of a lean build, in BasicJournal's format. Its lines name no record, so it is a journal of
 /// gaps for every detail but `none`. Its lines are `from`, `gap` (also for a single record), `to` and
 /// `closed`. Each follows a copy of the format's head, so that the remaining lines can be read when a log has
-/// overwritten its oldest blocks, but for those of `certain`. Only the counts of `closed` include reduced records, and records lost after
-/// a recorder's last record or before its first one under a config. Each line goes to the sink at once. If
-/// the sink refuses a line, only the line is lost, not the records.
+/// overwritten its oldest blocks, but for those of `certain`. Only the counts of `closed` include reduced
+/// records, and records lost after a recorder's last record or before its first one under a config. Each line
+/// goes to the sink at once. If the sink refuses a line, only the line is lost, not the records.
 class LeanJournal {
  public:
   /// `memory` holds the line being written and the journal's name; with fewer than `kMemoryBytes` every line
