@@ -144,12 +144,12 @@ class Progress(Case):
 
     def test_what_reads_all_tensors(self):
         self.make_records()
-        read = ['measuring files', 'bytes', 'sorting tensors']
+        read = ['measuring files', 'bytes']
         for told, *command in (
                 ([*read, *read, 'pairing tensors', 'bytes', 'judging operators'], 'compare', 'dump', 'dump'),
-                ([*read, 'bytes', *read, 'bytes', 'sorting tensors', 'comparing runs'], 'diff', 'dump', 'dump'),
+                ([*read, 'bytes', *read, 'bytes', 'comparing runs'], 'diff', 'dump', 'dump'),
                 ([*read, 'following tensors'], 'edges', 'dump'),
-                ([*read, 'sorting records', 'bytes', 'summing up records', 'following tensors', 'looking for what stands out',
+                ([*read, 'bytes', 'summing up records', 'following tensors', 'looking for what stands out',
                   'bytes', 'writing the page'], 'report', 'dump', '-o', 'page.html')):
             with self.subTest(command):
                 output, status = self.check_bars(told, *command)

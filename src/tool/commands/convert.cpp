@@ -246,26 +246,24 @@ bool add_mapping(const std::string& directory, const std::string& rows, std::str
 class Conversion {
  public:
   /// `several`: the files are of paths that were named apart, so that files of two may have one name.
-  Conversion(const ConvertSettings& settings, const FileList& files, bool several)
+  Conversion(const ConvertSettings& settings, const std::vector<FoundFile>& files, bool several)
       : several_(several),
-        count_(static_cast<std::size_t>(files.size())),
-        next_(files),
-        files_(kOrderedWindow),
+        files_(files),
         namesakes_(kOrderedWindow),
         progress_(Progress::is_seen() ? total_bytes(files) : 0),
         results_(kOrderedWindow) {
-    const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), count_));
+    const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), files_.size()));
     for (std::size_t i = 0; i < workers; ++i)
       workers_.push_back(std::make_unique<RecordConverter>(settings, kMemoryBytes / workers, progress_));
   }
 
   void run() {
-    run_in_order({.count = count_,
+    run_in_order({.count = files_.size(),
                   .take = [this](std::size_t item) { take(item); },
                   .work =
                       [this](std::size_t item, std::size_t worker) {
                         Converted& result = results_[item % kOrderedWindow];
-                        result = convert(item % kOrderedWindow, *workers_[worker]);
+                        result = convert(item, *workers_[worker]);
                       },
                   .deliver = [this](std::size_t item) { deliver(results_[item % kOrderedWindow]); }},
                  workers_.size());
@@ -284,10 +282,7 @@ class Conversion {
   static constexpr std::size_t kMemoryBytes = 4 * 1024 * 1024;
 
   void take(std::size_t item) {
-    std::optional<FoundFile>& file = files_[item % kOrderedWindow];
-    file.emplace();
-    if (!next_.next(*file)) file.reset();
-    namesakes_[item % kOrderedWindow] = several_ && file ? namesake_of(*file) : std::string();
+    namesakes_[item % kOrderedWindow] = several_ ? namesake_of(files_[item]) : std::string();
   }
 
   /// The path of the first file before that is written under the same names; empty: there is none.
@@ -296,9 +291,8 @@ class Conversion {
     return is_new ? std::string() : first->second;
   }
 
-  Converted convert(std::size_t slot, RecordConverter& worker) const {
-    const std::optional<FoundFile>& file = files_[slot];
-    return interrupted() || !file ? Converted() : worker.convert(*file, namesakes_[slot]);
+  Converted convert(std::size_t item, RecordConverter& worker) const {
+    return interrupted() ? Converted() : worker.convert(files_[item], namesakes_[item % kOrderedWindow]);
   }
 
   void deliver(Converted& result) {
@@ -313,10 +307,8 @@ class Conversion {
   }
 
   const bool several_;
-  const std::size_t count_;
-  FileList::Reader next_;
-  std::vector<std::optional<FoundFile>> files_;         ///< under way; nothing: the list could not be read
-  std::vector<std::string> namesakes_;                  ///< of `files_`
+  const std::vector<FoundFile>& files_;
+  std::vector<std::string> namesakes_;                  ///< of those under way
   std::unordered_map<std::string, std::string> named_;  ///< paths, by what names of written files begin with
   Progress progress_;
   std::vector<std::unique_ptr<RecordConverter>> workers_;
@@ -340,7 +332,6 @@ bool convert_dump(const ConvertOptions& options, const ConvertSettings& settings
 
   Conversion conversion(settings, dump.files(), paths.size() > 1);
   conversion.run();
-  dump.tell_missing(report);
   const Converted& sums = conversion.sums();
   if (sums.records == 0 && sums.failures == 0 && failures == 0 && !interrupted())
     conversion.fail(*options.dump_file + ": no dump record there");

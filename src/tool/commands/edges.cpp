@@ -56,7 +56,7 @@ std::string place_text(const DumpFile& file) {
 }
 
 std::vector<std::string> row_of(const DumpSide& side, const Edge& edge) {
-  const DumpTensor to = side.tensors[edge.to];
+  const DumpTensor& to = side.tensors[edge.to];
   return {printable(place_text(side.files[to.file])), printable(tensor_text(side, to)), "is",
           printable(tensor_text(side, side.tensors[edge.from])),
           std::string(kSources[static_cast<std::size_t>(edge.source)]) + ", " +
@@ -77,7 +77,7 @@ void print_json(const DumpSide& side, const Edges& edges) {
   JsonWriter json;
   json.open('{').key("edges").open('[');
   for (const Edge& edge : edges) {
-    const DumpFile file = side.files[side.tensors[edge.to].file];
+    const DumpFile& file = side.files[side.tensors[edge.to].file];
     json.line(2).open('{');
     if (!file.place.empty()) json.key("place").text(file.place);
     if (file.boot) json.key("boot").number(*file.boot);
@@ -134,7 +134,7 @@ int run_edges(Words words) {
   }
   for (const Edge& edge : edges) {
     if (edge.bytes != EdgeBytes::differ || edge.source == EdgeSource::name) continue;
-    const DumpTensor to = side.tensors[edge.to];
+    const DumpTensor& to = side.tensors[edge.to];
     fail(place_text(side.files[to.file]) + ": " + tensor_text(side, side.tensors[edge.from]) +
          " was overwritten before " + tensor_text(side, to) + " was read: byte " +
          std::to_string(edge.differs_at) + " differs");

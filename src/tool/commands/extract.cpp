@@ -16,7 +16,6 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/dump/spilled_sort.hpp"
 #include "src/tool/read/flash/image_contents.hpp"
 #include "src/tool/read/flash/image_losses.hpp"
 
@@ -158,58 +157,48 @@ void print_boots(const ImageTally& tally) {
   }
 }
 
-/// Prints a table of objects, or one per boot if there are several. Of many objects, the rows go to a
-/// temporary file until it is known how wide they are.
+/// Prints a table of objects, or one per boot if there are several.
 class Listing {
  public:
   explicit Listing(bool titled) : titled_(titled) {}
 
   void add(const flashlog::LogReader::Object& object) {
-    if (!rows_ || object.boot != boot_) begin(object.boot);
-    const std::string_view state = state_text(object);
-    const std::string bytes = std::to_string(object.bytes);
-    state_width_ = std::max(state_width_, state.size());
-    bytes_width_ = std::max(bytes_width_, bytes.size());
-    text_.assign(state).append(1, ' ').append(bytes).append(1, ' ').append(printable(path_text(object)));
-    // What does not fit is told by `print`.
-    static_cast<void>(rows_->add(text_));
+    if (rows_.empty() || object.boot != boot_) begin(object.boot);
+    rows_.push_back({state_text(object), std::to_string(object.bytes), printable(path_text(object))});
   }
 
-  /// Returns what is wrong with the temporary file; empty: nothing is.
-  std::string print() {
-    if (rows_ == nullptr) return {};
-    static_cast<void>(rows_->finish());
-    SpilledSort::Reader reader(*rows_);
-    for (std::string_view row; reader.next(row);) {
-      const std::size_t state = row.find(' ');
-      const std::size_t bytes = row.find(' ', state + 1);
-      std::string line(row.substr(0, state));
-      line.append(state_width_ - state + 2 + bytes_width_ - (bytes - state - 1), ' ');
-      line.append(row.substr(state + 1, bytes - state - 1)).append(2, ' ').append(row.substr(bytes + 1));
+  void print() {
+    std::size_t state_width = 0, bytes_width = 0;
+    for (const Row& row : rows_) {
+      state_width = std::max(state_width, row.state.size());
+      bytes_width = std::max(bytes_width, row.bytes.size());
+    }
+    for (const Row& row : rows_) {
+      std::string line(row.state);
+      line.append(state_width - row.state.size() + 2 + bytes_width - row.bytes.size(), ' ');
+      line.append(row.bytes).append(2, ' ').append(row.path);
       line.erase(line.find_last_not_of(' ') + 1);
       std::puts(line.c_str());
     }
-    if (problem_.empty()) problem_ = rows_->error();
-    rows_.reset();
-    return problem_;
+    rows_.clear();
   }
 
  private:
+  struct Row {
+    std::string_view state;
+    std::string bytes;
+    std::string path;
+  };
+
   void begin(std::uint32_t boot) {
-    static_cast<void>(print());
+    print();
     if (titled_) std::printf("boot %u\n", boot);
-    rows_ = std::make_unique<SpilledSort>([](std::string_view, std::string_view) { return false; });
-    state_width_ = bytes_width_ = 0;
     boot_ = boot;
   }
 
   const bool titled_;
   std::uint32_t boot_ = 0;
-  std::unique_ptr<SpilledSort> rows_;  ///< as they are found
-  std::size_t state_width_ = 0;
-  std::size_t bytes_width_ = 0;
-  std::string text_;
-  std::string problem_;
+  std::vector<Row> rows_;  ///< as they are found
 };
 
 /// Which boots.
@@ -270,7 +259,7 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
       if (progress) progress->add(object.bytes);
     });
     progress.reset();
-    if (const std::string problem = listing.print(); !problem.empty()) error(problem);
+    listing.print();
   }
   if (interrupted()) die_of_interrupt();
   if (image.reader().search_ended())

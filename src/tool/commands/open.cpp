@@ -93,7 +93,7 @@ int run_open(Words words) {
   for (const std::string& path : paths) dump.add(path, true, report, std::nullopt, SealedFiles::wanted);
   catch_interrupts();
   OpenedTree tree(*key, *output, partial, report);
-  const FileList& files = dump.files();
+  const std::vector<FoundFile>& files = dump.files();
   for (const FoundFile& file : files) tree.learn(file);
   Progress progress(Progress::is_seen() ? total_bytes(files) : 0);
   for (const FoundFile& file : files) {
@@ -102,7 +102,6 @@ int run_open(Words words) {
     if (tree.wrong_key()) break;  // the others say the same
     if (Progress::is_seen()) progress.add(bytes_of(file));
   }
-  dump.tell_missing(report);
   tree.finish();
   progress.wipe();
   if (interrupted()) die_of_interrupt();

@@ -132,7 +132,7 @@ class OverflowReportText {
   bool good() const { return failures_ == 0; }
 
   /// Of what is at `path`, where no overflow file is among `files`; fails where that is no dump.
-  void add_none(const std::string& path, bool is_file, const FileList& files) {
+  void add_none(const std::string& path, bool is_file, const std::vector<FoundFile>& files) {
     bool is_dump = false;
     for (const FoundFile& file : files) {
       if (is_file || file.named) return fail(path + ": is no overflow file, 'Opdebug.Node_OpDebug...'");
@@ -342,7 +342,6 @@ int run_overflow(Words words) {
     });
   if (overflows.empty() && report.good()) {
     report.add_none(*options.dump_file, place != *options.dump_file, dump.files());
-    dump.tell_missing(search);
     return report.good() ? kExitOk : kExitFailed;
   }
   const std::size_t shown =
@@ -357,7 +356,6 @@ int run_overflow(Words words) {
     if (Progress::is_seen()) progress.add(op_bytes(overflows[i]));
   }
   progress.wipe();
-  dump.tell_missing(search);
   if (shown != 0) {
     report.add_first_bad();
     report.write_summary();

@@ -260,9 +260,6 @@ int run_report(Words words) {
     compared.emplace(dumps.report(measures));
     verdicts.emplace(*compared);
     good &= tell_problems(*compared, search);
-    for (const std::string* const spilled : {&dumps.error(), &verdicts->error()}) {
-      if (!spilled->empty()) search.error(*spilled);
-    }
   }
   WantedRecords asked;
   ConfigFacts config;

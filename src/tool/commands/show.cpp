@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/lite_name.hpp"
 #include "src/tool/read/dump/record_file.hpp"
@@ -94,19 +94,24 @@ struct Filter {
   }
 };
 
-/// Adds `files` to `sorted` by boot and time, whatever directory they lie in; files without a time stay
-/// behind, in the order they were found in.
-void sort_by_time(const FileList& files, DumpClocks& clocks, FileList& sorted) {
+/// `files` by boot and time, whatever directory they lie in; files without a time stay behind, in the order
+/// they were found in.
+std::vector<FoundFile> sorted_by_time(const std::vector<FoundFile>& files, DumpClocks& clocks) {
   Progress progress(files.size(), "sorting files");
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::size_t>;  // the last is the file's number
+  std::vector<Key> keys;
   for (const FoundFile& file : files) {
     const std::optional<RecordName> name = find_record_name(file.real_name);
     const std::optional<std::uint32_t> boot = boot_of(file.path);
     const bool timed = name && !name->name_only;
-    sorted.add(file, {.high = boot ? std::uint64_t{*boot} + 1 : 0,
-                      .low = timed ? clocks.time_of(file, name->unix_us) : UINT64_MAX});
+    keys.emplace_back(boot ? std::uint64_t{*boot} + 1 : 0,
+                      timed ? clocks.time_of(file, name->unix_us) : UINT64_MAX, keys.size());
     progress.add();
   }
-  sorted.finish();
+  std::sort(keys.begin(), keys.end());
+  std::vector<FoundFile> sorted;
+  for (const Key& key : keys) sorted.push_back(files[std::get<2>(key)]);
+  return sorted;
 }
 
 class Show {
@@ -118,7 +123,7 @@ class Show {
   /// False when something could not be shown. Shows its progress where nothing else comes to a terminal
   /// meanwhile.
   template <class Listing>
-  bool run(const FileList& files, Listing& listing) {
+  bool run(const std::vector<FoundFile>& files, Listing& listing) {
     bool good = true;
     if (terminal_width() == 0 && Progress::is_seen()) progress_.emplace(total_bytes(files));
     for (const FoundFile& file : files) good &= show(file, listing);
@@ -297,10 +302,9 @@ int run_show(Words words) {
   FoundDump dump;
   std::sort(paths.begin(), paths.end(), natural_less);
   for (const std::string& path : paths) dump.add(path, true, report, boot);
-  const FileList& found = dump.files();
+  const std::vector<FoundFile>& found = dump.files();
   DumpClocks clocks(found);
-  FileList files;
-  sort_by_time(found, clocks, files);
+  const std::vector<FoundFile> files = sorted_by_time(found, clocks);
   Show show(filter, options.model ? &carded : nullptr, clocks);
   if (options.json) {
     JsonListing listing(detail);
@@ -309,8 +313,6 @@ int run_show(Words words) {
     TextListing listing(files, detail);
     failed |= !show.run(files, listing);
   }
-  dump.tell_missing(report);
-  if (!files.error().empty()) report.error(files.error());
   if (!failed && !show.any_shown()) report.error(nothing_text(paths, options));
   if (!options.json) tell_firings(found, [](const std::string& line) { std::puts(line.c_str()); });
   return failed ? kExitFailed : kExitOk;

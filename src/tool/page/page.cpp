@@ -54,8 +54,6 @@ bool write_page(const std::string& path, const ReportFacts& facts, const PageHea
     const std::uint64_t around = front.size() + behind.size();
     PageWriter json(static_cast<std::size_t>(head.max_bytes - std::min(around, head.max_bytes)));
     const std::optional<PageDetail> next = write_page_data(facts, detail, json);
-    error = json.error();
-    if (!error.empty()) return false;
     if (next) {
       detail = *next;
       continue;
@@ -65,10 +63,8 @@ bool write_page(const std::string& path, const ReportFacts& facts, const PageHea
       error = path + ": " + too_large_text(bytes, head.max_bytes);
       return false;
     }
-    const bool written = write_file(
-        path, [&](const auto& put) { return put(front) && json.give(put) && put(behind); }, error);
-    if (!json.error().empty()) error = json.error();
-    return written;
+    return write_file(
+        path, [&](const auto& put) { return put(front) && put(json.passed()) && put(behind); }, error);
   }
 }
 

@@ -43,7 +43,6 @@ class PageColumns {
       put((same ? std::to_string(values.size()) + '*' : std::string()) + std::string(kColumnType<T>));
       values.base64(same ? 1 : values.size(), put);
     });
-    if (!values.error().empty()) json_.fail(values.error());
   }
 
   /// None where no value is known.
@@ -144,8 +143,7 @@ class PageTexts {
   std::uint64_t bytes() const { return bytes_; }
 
   std::size_t size() const { return texts_.size(); }
-  std::string text(std::size_t number) const { return texts_.text(number); }
-  const std::string& error() const { return texts_.error(); }
+  const std::string& text(std::size_t number) const { return texts_.text(number); }
 
  private:
   NumberedTexts texts_;

@@ -46,10 +46,6 @@ class PageData {
     }
     json_.close(']').close('}');
     json_.pass();
-    for (const std::string* const error :
-         {&texts_.error(), &facts_.runs.error(), &facts_.places.error(), &facts_.ops.error()}) {
-      if (!error->empty()) json_.fail(*error);
-    }
     if (json_.is_too_large() && detail_ != PageDetail::no_files) return next();
     return std::nullopt;
   }

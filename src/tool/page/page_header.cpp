@@ -4,7 +4,6 @@
 #include "src/config/text/human_text.hpp"
 #include "src/tool/page/html.hpp"
 #include "src/tool/page/page_parts.hpp"
-#include "src/tool/read/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -80,31 +79,20 @@ class PageHeader {
 
   std::string models() const {
     std::set<std::string> names;
-    SpilledSort sorted([](std::string_view a, std::string_view b) { return step_in(a) < step_in(b); });
+    std::set<std::uint64_t> steps;
     for (const ReportPlace& place : facts_.places) {
       if (!place.model.empty()) names.insert(place.model);
-      std::string step;
-      if (place.step) FieldWriter(step).put(*place.step);
-      if (place.step) static_cast<void>(sorted.add(step));
-    }
-    static_cast<void>(sorted.finish());
-    std::uint64_t steps = 0, first = 0, last = 0;
-    SpilledSort::Reader reader(sorted);
-    for (std::string_view step; reader.next(step); last = step_in(step)) {
-      if (steps == 0) first = step_in(step);
-      if (steps == 0 || step_in(step) != last) ++steps;
+      if (place.step) steps.insert(*place.step);
     }
     std::string text;
     for (const std::string& name : names)
       text += (text.empty() ? "" : ", ") + shortened(printable(name), kMostName);
-    if (steps == 0) return text;
+    if (steps.empty()) return text;
     text += text.empty() ? "" : "; ";
-    if (steps == 1) return text + "step " + std::to_string(first);
-    text += count_text(steps, "step");
-    return text + ", " + std::to_string(first) + " to " + std::to_string(last);
+    if (steps.size() == 1) return text + "step " + std::to_string(*steps.begin());
+    text += count_text(steps.size(), "step");
+    return text + ", " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
   }
-
-  static std::uint64_t step_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
 
   std::string devices() const {
     std::string text;

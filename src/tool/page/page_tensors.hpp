@@ -18,7 +18,7 @@ class PageTensors {
   /// Adds a step to `progress` for each run.
   PageTensors(const ReportFacts& facts, PageDetail detail, Progress& progress);
 
-  const SpilledList<std::size_t>& all() const { return chosen_; }
+  const std::vector<std::size_t>& all() const { return chosen_; }
 
   /// The place of a tensor of mine that is flagged; kNone: it is left out.
   std::uint32_t row(std::size_t tensor) const;
@@ -29,7 +29,7 @@ class PageTensors {
  private:
   const ReportFacts& facts_;
   const PageDetail detail_;
-  SpilledList<std::size_t> chosen_;
+  std::vector<std::size_t> chosen_;
   std::map<std::size_t, std::uint32_t> rows_;  ///< of those that are flagged
 };
 

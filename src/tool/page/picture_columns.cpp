@@ -11,18 +11,18 @@ class PictureColumns {
       : json_(json), facts_(facts), tensors_(tensors) {}
 
   /// Each histogram has a scale, 0 for equal steps of the numbers themselves.
-  void write_bins(std::string_view name, const SpilledList<TensorFacts>& facts) {
+  void write_bins(std::string_view name, const std::vector<TensorFacts>& facts) {
     struct Shown {
       std::size_t tensor;
       std::uint32_t row;
     };
-    SpilledList<Shown> shown;
+    std::vector<Shown> shown;
     std::uint32_t row = 0;
     const auto bins = std::make_shared<ColumnValues<std::uint8_t>>();
     for (const std::size_t i : tensors_.all()) {
       const Shown one = {i, row++};
       if (!tensors_.has_histogram(i)) continue;
-      const TensorFacts shown_facts = facts[i];
+      const TensorFacts& shown_facts = facts[i];
       if (!shown_facts.has_bins) continue;
       shown.push_back(one);
       append(*bins, shown_facts.bins.counts);
@@ -30,7 +30,7 @@ class PictureColumns {
     PageTable columns(shown);
     columns.add("of", [](const Shown& one) { return one.row; });
     columns.add("scale", [&](const Shown& one) {
-      const TensorFacts shown_facts = facts[one.tensor];
+      const TensorFacts& shown_facts = facts[one.tensor];
       return shown_facts.bins.is_log ? real32(log_scale(shown_facts.deviation)) : 0;
     });
     columns.add_all("bins", bins);

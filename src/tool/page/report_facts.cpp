@@ -39,9 +39,9 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
   const bool has_output = side.tensors[run.tensors.back()].is_output;
   std::uint64_t elements = 0, zeros = 0;
   for (const std::size_t i : run.tensors) {
-    const DumpTensor tensor = side.tensors[i];
+    const DumpTensor& tensor = side.tensors[i];
     run.bytes += tensor.data_bytes;
-    const std::optional<PairResult> result = facts.result_of(i);
+    const PairResult* const result = facts.result_of(i);
     const bool compared = result && result->comparison;
     if (compared) keep_greatest(distance_of(*result), tensor.is_output ? run.error : run.input_error);
     if (compared && tensor.is_output) {
@@ -57,7 +57,7 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
     if (result && result->pair.golden)
       run.other_dtype |= facts.dumps.golden().tensors[*result->pair.golden].dtype != tensor.dtype;
     if (tensor.is_output != has_output) continue;
-    const TensorFacts own = facts.mine[i];
+    const TensorFacts& own = facts.mine[i];
     if (!own.known) continue;
     run.nonfinite += own.nonfinite();
     if (!facts.golden.empty()) run.golden_nonfinite += facts.golden[i].nonfinite();
@@ -111,19 +111,16 @@ class VerdictTaker {
 void sum_up_runs(ReportFacts& facts, const std::vector<IsolatedError>& isolated) {
   Progress progress(facts.runs.size(), "summing up records");
   VerdictTaker verdicts(facts);
-  SpilledList<ReportRun> runs;
-  for (ReportRun run : facts.runs) {
-    const std::size_t number = runs.size();
+  for (std::size_t number = 0; number < facts.runs.size(); ++number) {
+    ReportRun& run = facts.runs[number];
     verdicts.take(number, run);
     if (number < isolated.size()) {
       run.isolated = isolated[number].error;
       run.is_own_fault = isolated[number].is_own_fault;
     }
     sum_up(facts, run);
-    runs.push_back(run);
     progress.add();
   }
-  facts.runs = std::move(runs);
 }
 
 /// Divergence first, then numbers that are none, then what is farthest apart, then the rest in order.
@@ -144,7 +141,7 @@ void flag_tensors(ReportFacts& facts) {
   for (const ReportRun& run : facts.runs) {
     const bool culprit = run.is_own_fault || run.verdict == Verdict::culprit;
     for (const std::size_t i : run.tensors) {
-      const std::optional<PairResult> result = facts.result_of(i);
+      const PairResult* const result = facts.result_of(i);
       const bool compared = result && result->comparison;
       const double error = compared ? distance_of(*result) : 0;
       const int kind = culprit                                         ? 0
@@ -175,9 +172,9 @@ void draw_pictures(ReportFacts& facts) {
   for (const std::size_t i : facts.flagged) {
     progress.add(mine.tensors[i].data_bytes);
     if (facts.pictures.size() == kMostPictures || interrupted()) break;
-    const DumpTensor tensor = mine.tensors[i];
+    const DumpTensor& tensor = mine.tensors[i];
     if (!facts.mine[i].known || tensor.summary || tensor.elements < 2) continue;
-    const std::optional<PairResult> result = facts.result_of(i);
+    const PairResult* const result = facts.result_of(i);
     std::optional<PairPicture> picture;
     if (result && result->comparison && !result->comparison->summary_distance)
       picture = picture_of(mine, facts.dumps.golden(), *result, usual);
@@ -221,40 +218,9 @@ void find_lineage(ReportFacts& facts) {
 
 }  // namespace
 
-void write_fields(FieldWriter& to, const ReportPlace& place) {
-  to.text(place.text).text(place.model).put(place.step);
-}
-
-void read_fields(FieldReader& from, ReportPlace& place) {
-  from.get(place.text).get(place.model).get(place.step);
-}
-
-void write_fields(FieldWriter& to, const ReportOp& op) {
-  to.text(op.name).text(op.type).text(op.model);
-}
-
-void read_fields(FieldReader& from, ReportOp& op) {
-  from.get(op.name).get(op.type).get(op.model);
-}
-
-void write_fields(FieldWriter& to, const ReportRun& run) {
-  to.put(run.op).put(run.place).put(run.file).list(run.tensors).put(run.verdict);
-  to.put(run.isolated).put(run.is_own_fault).put(run.nonfinite).put(run.peak).put(run.zeros);
-  to.put(run.saturated).put(run.bytes).put(run.error).put(run.input_error).put(run.cosine);
-  to.put(run.by_expected).put(run.golden_nonfinite).put(run.other_dtype);
-}
-
-void read_fields(FieldReader& from, ReportRun& run) {
-  from.get(run.op).get(run.place).get(run.file).list(run.tensors).get(run.verdict);
-  from.get(run.isolated).get(run.is_own_fault).get(run.nonfinite).get(run.peak).get(run.zeros);
-  from.get(run.saturated).get(run.bytes).get(run.error).get(run.input_error).get(run.cosine);
-  from.get(run.by_expected).get(run.golden_nonfinite).get(run.other_dtype);
-}
-
 /// Results of mine come first, in the order of its tensors.
-std::optional<PairResult> ReportFacts::result_of(std::size_t tensor) const {
-  if (compared == nullptr) return std::nullopt;
-  return dumps.results()[tensor];
+const PairResult* ReportFacts::result_of(std::size_t tensor) const {
+  return compared == nullptr ? nullptr : &dumps.results()[tensor];
 }
 
 std::vector<std::size_t> ReportFacts::worst_runs() const {
@@ -291,44 +257,35 @@ void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* ref
   const DumpSide& mine = facts.dumps.mine();
   const DumpSide& golden = facts.dumps.golden();
   const std::size_t count = mine.tensors.size();
-  const std::string unsorted = find_runs(facts);
-  if (!unsorted.empty()) return search.error(unsorted);
+  find_runs(facts);
   std::uint64_t total = 0;
   for (const DumpSide* side : {&mine, &golden})
     for (const DumpTensor& tensor : side->tensors) total += tensor.data_bytes;
   {
     Progress progress(total);
     const bool compared = facts.compared != nullptr;
-    struct Both {
-      TensorFacts mine, golden;
-    };
-    std::vector<Both> both(kOrderedWindow);
+    facts.mine.resize(count);
+    if (compared) facts.golden.resize(count);
     const auto work = [&](std::size_t i, std::size_t) {
-      Both& to = both[i % kOrderedWindow];
-      to = {};
       if (interrupted()) return;
-      const DumpTensor tensor = mine.tensors[i];
-      to.mine = read_facts(mine, tensor);
+      const DumpTensor& tensor = mine.tensors[i];
+      facts.mine[i] = read_facts(mine, tensor);
       progress.add(tensor.data_bytes);
-      const std::optional<PairResult> result = facts.result_of(i);
+      const PairResult* const result = facts.result_of(i);
       if (!result || !result->pair.golden) return;
-      const DumpTensor partner = golden.tensors[*result->pair.golden];
-      to.golden = read_facts(golden, partner);
+      const DumpTensor& partner = golden.tensors[*result->pair.golden];
+      facts.golden[i] = read_facts(golden, partner);
       progress.add(partner.data_bytes);
     };
-    const auto deliver = [&](std::size_t i) {
-      facts.mine.push_back(both[i % kOrderedWindow].mine);
-      if (compared) facts.golden.push_back(both[i % kOrderedWindow].golden);
-    };
-    run_in_order({.count = count, .work = work, .deliver = deliver}, usable_workers());
+    run_in_order({.count = count, .work = work, .deliver = [](std::size_t) {}}, usable_workers());
   }
   if (interrupted()) return;
   constexpr std::size_t kMostTold = 10;
   std::uint64_t& unread = facts.unread_tensors;
   for (std::size_t i = 0; i < count && facts.compared == nullptr; ++i) {
-    const TensorFacts own = facts.mine[i];
+    const TensorFacts& own = facts.mine[i];
     if (own.known || ++unread > kMostTold) continue;
-    const DumpTensor tensor = mine.tensors[i];
+    const DumpTensor& tensor = mine.tensors[i];
     search.error(mine.files[tensor.file].path + ": " + (tensor.is_output ? "output " : "input ") +
                  std::to_string(tensor.index) + ": " + own.problem);
   }
@@ -347,10 +304,6 @@ void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* ref
     ++number;
   }
   find_lineage(facts);
-  for (const std::string& error :
-       {facts.mine.error(), facts.golden.error(), facts.edges.error(), facts.runs.error()}) {
-    if (!error.empty()) search.error(error);
-  }
   read_provenance(facts);
   flag_tensors(facts);
   draw_pictures(facts);

@@ -58,13 +58,6 @@ struct ReportRun {
   bool other_dtype = false;  ///< a tensor of golden has another dtype
 };
 
-void write_fields(FieldWriter& to, const ReportPlace& place);
-void read_fields(FieldReader& from, ReportPlace& place);
-void write_fields(FieldWriter& to, const ReportOp& op);
-void read_fields(FieldReader& from, ReportOp& op);
-void write_fields(FieldWriter& to, const ReportRun& run);
-void read_fields(FieldReader& from, ReportRun& run);
-
 /// An input, and the run whose output it is.
 struct ReportEdge {
   std::size_t from = 0;
@@ -91,16 +84,16 @@ struct ReportFacts {
   std::string image{};       ///< the flash image that they lie in; empty: they lie in files
   std::string provenance{};  ///< what journals and cards tell of where the dump comes from
 
-  SpilledList<ReportPlace> places{};
+  std::vector<ReportPlace> places{};
   bool has_boots = false;  ///< places of several boots may have the same step
-  SpilledList<ReportOp> ops{};
-  SpilledList<ReportRun> runs{};
+  std::vector<ReportOp> ops{};
+  std::vector<ReportRun> runs{};
   std::map<std::size_t, std::string> evidence{};  ///< of few runs: why the verdict is as it is
   std::map<std::size_t, std::string> replayed{};  ///< the same: what is off, or why it was not recomputed
-  SpilledList<ReportEdge> edges{};
-  SpilledList<std::uint32_t> run_of{};  ///< of each tensor of mine
-  SpilledList<TensorFacts> mine{};
-  SpilledList<TensorFacts> golden{};      ///< of the partner of each tensor of mine
+  std::vector<ReportEdge> edges{};
+  std::vector<std::uint32_t> run_of{};  ///< of each tensor of mine
+  std::vector<TensorFacts> mine{};
+  std::vector<TensorFacts> golden{};      ///< of the partner of each tensor of mine
   std::vector<std::size_t> flagged{};     ///< tensors that deserve a look, the worst first
   std::vector<ReportPicture> pictures{};  ///< of some of them
   std::uint64_t unread_files = 0;         ///< of either dump
@@ -111,7 +104,7 @@ struct ReportFacts {
   std::optional<std::size_t> first{};  ///< run: the first that diverges, is off by itself, or has NaN or Inf
 
   /// Of a tensor of mine; nothing: there is no golden dump.
-  std::optional<PairResult> result_of(std::size_t tensor) const;
+  const PairResult* result_of(std::size_t tensor) const;
 
   std::vector<std::size_t> worst_runs() const;  ///< at most 50, the worst first
 };

@@ -11,7 +11,7 @@ namespace opdump::tool {
 namespace {
 
 class TensorColumns {
-  using Columns = PageTable<SpilledList<std::size_t>>;
+  using Columns = PageTable<std::vector<std::size_t>>;
 
  public:
   TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
@@ -50,7 +50,7 @@ class TensorColumns {
   /// Where flagged tensors are farthest from golden.
   void write_farthest() {
     if (facts_.compared == nullptr) return;
-    SpilledList<std::size_t> shown;
+    std::vector<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
       const compare::Comparison* const c = comparison_of(i);
       if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
@@ -58,7 +58,7 @@ class TensorColumns {
     Columns columns(shown);
     columns.add("of", [this](std::size_t i) { return tensors_.row(i); });
     columns.add("at", [this](std::size_t i) {
-      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, row(i).result->shape));
+      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, facts_.result_of(i)->shape));
     });
     columns.add("mine", [this](std::size_t i) { return real32(comparison_of(i)->x_at_max); });
     columns.add("golden", [this](std::size_t i) { return real32(comparison_of(i)->y_at_max); });
@@ -105,28 +105,31 @@ class TensorColumns {
     columns.add_used("nan", [this](std::size_t i) { return count32(own(i).nan); });
     columns.add_used("inf", [this](std::size_t i) { return count32(own(i).infinite); });
     columns.add_used("note", [this](std::size_t i) {
-      const std::optional<PairResult>& result = row(i).result;
-      return texts_.number(!result ? own(i).problem : result->comparison ? result->remark : result->problem);
+      const PairResult* const result = facts_.result_of(i);
+      return texts_.number(result == nullptr    ? own(i).problem
+                           : result->comparison ? result->remark
+                                                : result->problem);
     });
   }
 
   /// The partner of each tensor, and whether it agrees.
   void add_golden(Columns& columns) {
     columns.add("diverges", [this](std::size_t i) {
-      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*row(i).result));
+      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*facts_.result_of(i)));
     });
     columns.add("paired_by", [this](std::size_t i) {
-      return golden_of(i) ? static_cast<std::uint8_t>(static_cast<int>(row(i).result->pair.by) + 1)
-                          : std::uint8_t{0};
+      return golden_of(i) != nullptr
+                 ? static_cast<std::uint8_t>(static_cast<int>(facts_.result_of(i)->pair.by) + 1)
+                 : std::uint8_t{0};
     });
     columns.add_used("golden_dims", [this](std::size_t i) {
-      const std::optional<DumpTensor>& golden = golden_of(i);
-      const bool differs = golden && golden->shape != tensor(i).shape;
+      const DumpTensor* const golden = golden_of(i);
+      const bool differs = golden != nullptr && golden->shape != tensor(i).shape;
       return differs ? texts_.number(shape_text(golden->shape)) : 0;
     });
     columns.add_used("golden_dtype", [this](std::size_t i) {
-      const std::optional<DumpTensor>& golden = golden_of(i);
-      const bool differs = golden && golden->dtype != tensor(i).dtype;
+      const DumpTensor* const golden = golden_of(i);
+      const bool differs = golden != nullptr && golden->dtype != tensor(i).dtype;
       return differs ? texts_.number(std::string(info(golden->dtype).name)) : 0;
     });
     columns.add_known("golden_min", [this](std::size_t i) { return real32(theirs(i).min); });
@@ -155,37 +158,22 @@ class TensorColumns {
     });
   }
 
-  /// What is known of one tensor, which all columns ask for one after another.
-  struct Row {
-    std::size_t number = SIZE_MAX;
-    DumpTensor tensor{};
-    TensorFacts own{};
-    TensorFacts theirs{};
-    std::optional<PairResult> result{};
-    std::optional<DumpTensor> golden{};
-  };
-
-  const Row& row(std::size_t i) const {
-    if (row_.number == i) return row_;
-    row_ = {.number = i, .tensor = mine_.tensors[i], .own = facts_.mine[i], .result = facts_.result_of(i)};
-    if (facts_.compared != nullptr) row_.theirs = facts_.golden[i];
-    if (row_.result && row_.result->pair.golden)
-      row_.golden = facts_.dumps.golden().tensors[*row_.result->pair.golden];
-    return row_;
-  }
-
-  const DumpTensor& tensor(std::size_t i) const { return row(i).tensor; }
-  const TensorFacts& own(std::size_t i) const { return row(i).own; }
-  const TensorFacts& theirs(std::size_t i) const { return row(i).theirs; }
+  const DumpTensor& tensor(std::size_t i) const { return mine_.tensors[i]; }
+  const TensorFacts& own(std::size_t i) const { return facts_.mine[i]; }
+  const TensorFacts& theirs(std::size_t i) const { return facts_.golden[i]; }
 
   /// Null: the tensor was not compared.
   const compare::Comparison* comparison_of(std::size_t i) const {
-    const std::optional<PairResult>& result = row(i).result;
-    return result && result->comparison ? &*result->comparison : nullptr;
+    const PairResult* const result = facts_.result_of(i);
+    return result != nullptr && result->comparison ? &*result->comparison : nullptr;
   }
 
-  /// Nothing: the tensor has no partner.
-  const std::optional<DumpTensor>& golden_of(std::size_t i) const { return row(i).golden; }
+  /// Null: the tensor has no partner.
+  const DumpTensor* golden_of(std::size_t i) const {
+    const PairResult* const result = facts_.result_of(i);
+    return result != nullptr && result->pair.golden ? &facts_.dumps.golden().tensors[*result->pair.golden]
+                                                    : nullptr;
+  }
 
   std::size_t number_of(Format format) {
     const auto at = std::find(formats_.begin(), formats_.end(), format);
@@ -199,7 +187,6 @@ class TensorColumns {
   const ReportFacts& facts_;
   const PageTensors& tensors_;
   const DumpSide& mine_;
-  mutable Row row_;
   std::vector<Format> formats_;
 };
 

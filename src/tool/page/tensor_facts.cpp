@@ -214,16 +214,4 @@ TensorFacts read_facts(const DumpSide& side, const DumpTensor& tensor) {
   return facts;
 }
 
-void write_fields(FieldWriter& to, const TensorFacts& facts) {
-  to.put(facts.min).put(facts.max).put(facts.mean).put(facts.deviation).put(facts.norm);
-  to.put(facts.zeros).put(facts.nan).put(facts.infinite).put(facts.saturated);
-  to.put(facts.has_bins).put(facts.bins).put(facts.known).text(facts.problem);
-}
-
-void read_fields(FieldReader& from, TensorFacts& facts) {
-  from.get(facts.min).get(facts.max).get(facts.mean).get(facts.deviation).get(facts.norm);
-  from.get(facts.zeros).get(facts.nan).get(facts.infinite).get(facts.saturated);
-  from.get(facts.has_bins).get(facts.bins).get(facts.known).get(facts.problem);
-}
-
 }  // namespace opdump::tool

@@ -46,9 +46,6 @@ struct TensorFacts {
   double peak() const;
 };
 
-void write_fields(FieldWriter& to, const TensorFacts& facts);
-void read_fields(FieldReader& from, TensorFacts& facts);
-
 /// Reads the tensor's elements twice. Takes a few MiB for a tensor of any size.
 TensorFacts read_facts(const DumpSide& side, const DumpTensor& tensor);
 

@@ -156,8 +156,8 @@ bool for_each_pair(const compare::ComparedArray& x, const compare::ComparedArray
 
 std::optional<PairPicture> picture_of(const DumpSide& mine, const DumpSide& golden, const PairResult& result,
                                       const std::optional<AssumedFormats>& usual) {
-  const DumpTensor x = mine.tensors[*result.pair.mine];
-  const DumpTensor y = golden.tensors[*result.pair.golden];
+  const DumpTensor& x = mine.tensors[*result.pair.mine];
+  const DumpTensor& y = golden.tensors[*result.pair.golden];
   const PairOrder order = order_pair(x, y, usual);
   OpenPair pair;
   if (!order.problem.empty() || !pair.open(mine, x, golden, y, order)) return std::nullopt;

@@ -65,13 +65,10 @@ DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
-  removed_.finish();
   for (const std::string& name : journal_names) check_journal(name);
   check_tables();
-  listed_.finish();
   walk({});
   tell_counted_files();
-  for (const HashList* list : {&listed_, &removed_}) tell_problem(*list);
   losses_.tell(context_.findings);
   const BesideCards::Cards& cards = context_.cards.in(directory_);
   never_.tell([&](std::uint64_t device, const std::string& model,
@@ -84,14 +81,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   const auto has = [&](std::uint64_t device) { return devices_.has(device); };
   context_.is_of_wanted |= context_.wanted->is_of(has);
   context_.wanted->find_absent(known_, directory_, has, context_.findings);
-  tell_problem(known_.hashes());
   if (never_.empty() && context_.wanted->is_of(has)) context_.wanted->find_misses(known_, context_.findings);
-}
-
-/// Where names are missing, nothing is proved.
-void DumpCheck::tell_problem(const HashList& list) {
-  if (!list.error().empty())
-    add_file(FindingKind::bad_file, true, {}, "no room to check it: " + list.error());
 }
 
 /// What was removed or overwritten is told behind the line that says it was written.
@@ -122,7 +112,7 @@ void DumpCheck::read_removals(const std::string& name) {
       cut.records = names_files;
       continue;
     }
-    removed_.add(path_hash(line.path_text));
+    removed_.insert(path_hash(line.path_text));
     ++devices_[journal.device].removed;
   }
 }
@@ -252,7 +242,7 @@ void DumpCheck::add_row(std::string_view path_text, std::uint64_t bytes) {
 /// A table holds at least the rows that the journals tell of; others may have appended to it too.
 void DumpCheck::check_tables() {
   for (const auto& [path, told] : tables_) {
-    listed_.add(path_hash(path));
+    listed_.insert(path_hash(path));
     struct stat status {};
     const bool there = look_at(path_of(directory_, path), status);
     const bool gone = !there && errno == ENOENT;
@@ -299,7 +289,7 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
     }
     return;
   }
-  listed_.add(path_hash(file));
+  listed_.insert(path_hash(file));
   MappedFile digests;
   if (!digests.open(path_of(directory_, file)))
     return add_file(FindingKind::bad_file, true, file, digests.error());
@@ -347,7 +337,7 @@ bool DumpCheck::others_forget() const {
 /// False when the file was removed to make room.
 bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                            std::uint64_t bytes, std::string_view suffix) {
-  listed_.add(path_hash(path_text));
+  listed_.insert(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = names_.find(path_of(directory_, text));
   struct stat status {};
@@ -647,18 +637,17 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
 
 void DumpCheck::walk(const std::string& below) {
   const std::string directory = below.empty() ? directory_ : path_of(directory_, below);
-  DirectoryList entries;
-  if (!entries.read(directory))
-    add_file(FindingKind::bad_file, true, below, "cannot be read: " + entries.error());
+  std::string error;
+  const std::vector<DirectoryEntry> entries = read_directory(directory, error);
+  if (!error.empty()) add_file(FindingKind::bad_file, true, below, "cannot be read: " + error);
   MappingFile mapping;
   if (const std::string problem = mapping.read(path_of(directory, kMappingFileName)); !problem.empty())
     add_file(FindingKind::bad_file, true, path_of(below, kMappingFileName), problem);
   PendingPairs pairs;
-  DirectoryEntry entry;
-  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
+  for (const DirectoryEntry& entry : entries) {
     if (entry.kind == DirectoryEntry::Kind::file) pairs.read(directory, entry.name);
   }
-  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
+  for (const DirectoryEntry& entry : entries) {
     JournalName journal;
     if (entry.kind == DirectoryEntry::Kind::directory) {
       walk(below.empty() ? entry.name : path_of(below, entry.name));

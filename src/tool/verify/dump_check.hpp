@@ -4,10 +4,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/read/dump/hash_list.hpp"
 #include "src/tool/read/dump/pending_pairs.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
@@ -55,8 +55,8 @@ struct VerifyContext {
 };
 
 /// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers
-/// the operators with losses, and the name of each other operator once, with ranges of steps; what it
-/// remembers of files goes to a temporary file where there are many.
+/// the operators with losses, the name of each other operator once, with ranges of steps, and a hash of each
+/// file's path.
 class DumpCheck final : private JournalListener {
  public:
   DumpCheck(VerifyContext& context, std::string directory);
@@ -109,7 +109,6 @@ class DumpCheck final : private JournalListener {
   void read_removals(const std::string& name);
   void check_journal(const std::string& name);
   void tell_counted_files();
-  void tell_problem(const HashList& list);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
   /// What is counted of an operator, for who asked for that; else null.
   ToldRecords* records_of(const JournalPath& path);
@@ -131,17 +130,17 @@ class DumpCheck final : private JournalListener {
   std::string provenance_;  ///< of it, as it was told last
   std::uint64_t journal_device_ = 0;
   JournalFindings told_;
-  std::map<std::string, OverwrittenStart> cuts_;  ///< by the journal's name
-  OverwrittenStart* cut_ = nullptr;               ///< of the one being read
-  bool has_history_ = false;                      ///< the one being read is of a history
-  std::uint32_t history_wrote_ = 0;               ///< records, by the last line that tells
-  TriggerAccounts triggers_;                      ///< of it
-  std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
-  std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
-  HashList listed_;
-  std::map<std::string, TableRows> tables_;  ///< rows that lines name, by path
-  HashList removed_;                         ///< paths as they are on the disk
-  std::set<std::string> forgets_;            ///< paths of journals that were shortened
+  std::map<std::string, OverwrittenStart> cuts_;    ///< by the journal's name
+  OverwrittenStart* cut_ = nullptr;                 ///< of the one being read
+  bool has_history_ = false;                        ///< the one being read is of a history
+  std::uint32_t history_wrote_ = 0;                 ///< records, by the last line that tells
+  TriggerAccounts triggers_;                        ///< of it
+  std::uint64_t digested_ = 0;                      ///< records of the one being read, in its file of digests
+  std::uint64_t digest_bytes_ = 0;                  ///< of that file, by its lines
+  std::unordered_multiset<std::uint64_t> listed_;   ///< hashes of paths
+  std::map<std::string, TableRows> tables_;         ///< rows that lines name, by path
+  std::unordered_multiset<std::uint64_t> removed_;  ///< the same, as they are on the disk
+  std::set<std::string> forgets_;                   ///< paths of journals that were shortened
   LossGroups losses_;
   JournaledDevices devices_;
   MappedNames names_;

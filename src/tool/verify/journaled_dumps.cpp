@@ -22,15 +22,15 @@ std::string own_name(const std::string& directory) {
 
 void find_named(const std::string& directory, const std::string& name, std::vector<JournaledDump>& dumps,
                 std::uint64_t& journal_bytes, Findings& findings) {
-  DirectoryList entries;
-  if (!entries.read(directory)) {
-    const std::string message = "cannot be read: " + entries.error();
+  std::string error;
+  const std::vector<DirectoryEntry> entries = read_directory(directory, error);
+  if (!error.empty()) {
+    const std::string message = "cannot be read: " + error;
     findings.add(FindingKind::none, true, {directory, message}, {{"path", directory}, {"message", message}});
     return;
   }
   JournaledDump dump = {directory, {}};
-  DirectoryEntry entry;
-  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
+  for (const DirectoryEntry& entry : entries) {
     JournalName journal;
     if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
     dump.journals.push_back(entry.name);
@@ -42,7 +42,7 @@ void find_named(const std::string& directory, const std::string& name, std::vect
     dumps.push_back(std::move(dump));
     return;
   }
-  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
+  for (const DirectoryEntry& entry : entries) {
     if (entry.kind == DirectoryEntry::Kind::directory)
       find_named(path_of(directory, entry.name), entry.name, dumps, journal_bytes, findings);
   }

@@ -17,24 +17,11 @@ std::uint64_t id_of(const JournalPath& path) {
 
 }  // namespace
 
-void NeverLines::OpNames::add(std::string_view name) {
-  if (first_.contains(name)) return;
-  if (first_.size() < kMost) {
-    first_.emplace(name);
-  } else {
-    rest_.add(std::hash<std::string_view>()(name));
-  }
-}
-
-bool NeverLines::OpNames::has(std::string_view name) const {
-  return first_.contains(name) || rest_.count(std::hash<std::string_view>()(name)) != 0;
-}
-
 void NeverLines::see(std::uint64_t device, const JournalPath& path) {
   if (!path.in_model) return;
   const auto [at, is_new] = seen_.try_emplace({device, std::string(path.model), id_of(path)});
   Seen& seen = at->second;
-  seen.ops.add(path.op);
+  if (!seen.ops.contains(path.op)) seen.ops.emplace(path.op);
   if (is_new || seen.last_step != path.step) seen.steps.add(path.step);
   seen.last_step = path.step;
 }
@@ -81,10 +68,6 @@ NeverLines::Seen* NeverLines::seen_of(const Line& line) {
   return found == seen_.end() ? nullptr : &found->second;
 }
 
-bool NeverLines::ran(const OpNames& names, const Line& line) {
-  return names.has(op_of(line)) || names.has(lite_op_of(line));
-}
-
 bool NeverLines::holds(const Names& names, const Line& line) {
   return names.contains(op_of(line)) || names.contains(lite_op_of(line));
 }
@@ -96,7 +79,7 @@ bool NeverLines::is_there(const Line& line) {
     case NeverCause::not_dumped:
       return !seen->ops.empty();
     case NeverCause::not_run:
-      return ran(seen->ops, line);
+      return holds(seen->ops, line);
     case NeverCause::no_inputs:
       return holds(seen->with_inputs, line);
     case NeverCause::no_outputs:
@@ -149,13 +132,6 @@ void NeverLines::tell(const Line& line, StepRanges* steps, const Closest& closes
 }
 
 void NeverLines::tell(const Closest& closest, Findings& findings) {
-  for (auto& [model, seen] : seen_) {
-    seen.ops.finish();
-    if (seen.ops.error().empty()) continue;
-    const std::string message = "what was never captured of it is not known: " + seen.ops.error();
-    findings.add(FindingKind::journal, true, {std::get<1>(model), message},
-                 {{"model", std::get<1>(model)}, {"message", message}});
-  }
   std::set<Line> told;
   for (const Line& line : lines_) {
     if (is_there(line) || !told.insert(line).second) continue;

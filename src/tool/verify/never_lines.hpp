@@ -11,15 +11,14 @@
 
 #include "opdump/types/account.hpp"
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/read/dump/hash_list.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
 
 namespace opdump::tool {
 
 /// What the journals of one dump say was never captured, against all that the dump has. A journal says it of
-/// one loading of a model; what another loading captured is not missing. Remembers the first operators of
-/// each model once, hashes of the rest in a temporary file, and the steps.
+/// one loading of a model; what another loading captured is not missing. Remembers the
+/// operators of each model once, and the steps.
 class NeverLines {
  public:
   /// The dump has, or has lost, the record at `path` of device `device`.
@@ -50,24 +49,8 @@ class NeverLines {
 
   using Names = std::set<std::string, std::less<>>;
 
-  /// Names of operators, of any number: by their hashes where there are many.
-  class OpNames {
-   public:
-    void add(std::string_view name);
-    void finish() { rest_.finish(); }  ///< after all `add`, before `has`
-    bool empty() const { return first_.empty(); }
-    bool has(std::string_view name) const;
-    const std::string& error() const { return rest_.error(); }
-
-   private:
-    static constexpr std::size_t kMost = 16384;
-
-    Names first_;
-    HashList rest_;
-  };
-
   struct Seen {
-    OpNames ops;
+    Names ops;
     Names with_inputs;
     Names with_outputs;
     StepRanges steps;
@@ -95,7 +78,6 @@ class NeverLines {
   StepRanges missing_steps(const Line& line);
   static std::string op_of(const Line& line);
   static std::string lite_op_of(const Line& line);
-  static bool ran(const OpNames& names, const Line& line);
   static bool holds(const Names& names, const Line& line);
   static void tell(const Line& line, StepRanges* steps, const Closest& closest, Findings& findings);
 

@@ -2,19 +2,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/read/dump/spilled_sort.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
 
 namespace opdump::tool {
 
 /// At which of its model's steps each operator was captured, as the journals of a dump tell. Remembers each
-/// operator of a journal once, and ranges of steps; where there are many operators, in a temporary file.
+/// operator of a journal once, and ranges of steps.
 class OpSteps {
  public:
   /// `journal` says that the record at `path` was written or lost.
@@ -25,8 +23,6 @@ class OpSteps {
   void tell(Findings& findings);
 
  private:
-  static constexpr std::size_t kMostOps = 16384;  ///< in memory
-
   struct Model {
     std::string directory;
     std::uint64_t id = 0;
@@ -35,15 +31,11 @@ class OpSteps {
     bool by_chance = false;  ///< an operator is captured when something goes wrong
   };
 
-  void spill();
   void add_finding(const std::string& journal, const Model& model, const std::string& op, StepRanges& steps,
                    std::uint64_t all, Findings& findings) const;
-  void tell_spilled(Findings& findings);
 
   /// By journal, and by the model's directory and id within it.
   std::map<std::string, std::map<std::string, Model>> journals_;
-  std::size_t ops_ = 0;  ///< of all models
-  std::unique_ptr<SpilledSort> spilled_;
 };
 
 }  // namespace opdump::tool

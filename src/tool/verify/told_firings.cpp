@@ -11,7 +11,7 @@
 namespace opdump::tool {
 namespace {
 
-std::vector<FoundFile> journals_among(const FileList& files) {
+std::vector<FoundFile> journals_among(const std::vector<FoundFile>& files) {
   Progress progress(files.size(), "looking for journals");
   std::vector<FoundFile> journals;
   for (const FoundFile& file : files) {
@@ -24,7 +24,7 @@ std::vector<FoundFile> journals_among(const FileList& files) {
 
 }  // namespace
 
-void tell_firings(const FileList& files, const std::function<void(const std::string&)>& tell) {
+void tell_firings(const std::vector<FoundFile>& files, const std::function<void(const std::string&)>& tell) {
   const std::vector<FoundFile> journals = journals_among(files);
   std::uint64_t bytes = 0;
   for (const FoundFile& journal : journals) bytes += bytes_of(journal);

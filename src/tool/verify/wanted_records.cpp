@@ -92,7 +92,7 @@ std::uint64_t path_hash(std::string_view path) {
 }
 
 void KnownRecords::add(const JournalPath& path) {
-  hashes_.add(path_hash(path.record));
+  hashes_.insert(path_hash(path.record));
   if (!path.in_model) return;
   const std::string_view op = path.lite ? path.op : path.op.substr(path.op.find('.') + 1);
   for (const std::string& name : {name_of(path.model, {}), name_of({}, op), name_of(path.model, op)})
@@ -102,7 +102,6 @@ void KnownRecords::add(const JournalPath& path) {
 }
 
 void KnownRecords::sort() {
-  hashes_.finish();
   for (auto& [model, steps] : steps_) {
     std::sort(steps.begin(), steps.end());
     steps.erase(std::unique(steps.begin(), steps.end()), steps.end());

@@ -6,12 +6,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/step_ranges.hpp"
-#include "src/tool/read/dump/hash_list.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 #include "src/tool/read/run/run_file.hpp"
@@ -48,10 +48,8 @@ class KnownRecords {
 
   bool has_history(std::uint64_t device) const { return with_history_.contains(device); }
 
-  const HashList& hashes() const { return hashes_; }
-
  private:
-  HashList hashes_;
+  std::unordered_multiset<std::uint64_t> hashes_;
   std::set<std::uint64_t> names_;  ///< hashes of models, and of operators with their models and without
   std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint64_t>, std::less<>> steps_;
   std::uint64_t nameless_ = 0;

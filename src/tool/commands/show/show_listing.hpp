@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "src/tool/cli/json.hpp"
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
@@ -54,7 +53,7 @@ std::string dtype_text(const RecordTensor& tensor);
 class TextListing {
  public:
   /// Columns are made wide enough for the names of `files`.
-  TextListing(const FileList& files, const ShowDetail& detail);
+  TextListing(const std::vector<FoundFile>& files, const ShowDetail& detail);
 
   /// False, with `error`, when not all of the record could be shown.
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);

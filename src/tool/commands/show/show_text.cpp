@@ -95,7 +95,7 @@ std::string dtype_text(const RecordTensor& tensor) {
   return text;
 }
 
-TextListing::TextListing(const FileList& files, const ShowDetail& detail) : detail_(detail) {
+TextListing::TextListing(const std::vector<FoundFile>& files, const ShowDetail& detail) : detail_(detail) {
   constexpr std::size_t kWidest = 48;
   constexpr std::size_t kNarrowest = 12;
   constexpr std::size_t kRest = 64;  // task, stream, time, step and the start of the model

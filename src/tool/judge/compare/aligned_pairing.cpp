@@ -240,9 +240,8 @@ class Aligner {
 
 }  // namespace
 
-TensorPairs pair_by_alignment(const DumpSide& mine, const DumpSide& golden, const TensorPairs& found,
-                              std::vector<bool>& used) {
-  std::vector<TensorPair> pairs(found.begin(), found.end());
+void pair_by_alignment(const DumpSide& mine, const DumpSide& golden, TensorPairs& pairs,
+                       std::vector<bool>& used) {
   const GoldenPlaces places(mine, golden);
   const auto golden_runs = operator_runs(golden, nullptr);
   for (const auto& [place, ours] : operator_runs(mine, nullptr)) {
@@ -252,9 +251,6 @@ TensorPairs pair_by_alignment(const DumpSide& mine, const DumpSide& golden, cons
     const bool shared = theirs->first.empty() && !place.empty();
     Aligner({mine, ours}, {golden, theirs->second}, shared, pairs, used).pair();
   }
-  TensorPairs listed;
-  for (const TensorPair& pair : pairs) listed.push_back(pair);
-  return listed;
 }
 
 }  // namespace opdump::tool

@@ -12,7 +12,7 @@ namespace opdump::tool {
 namespace {
 
 TensorPairs pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vector<bool>& used) {
-  std::vector<TensorPair> pairs;
+  TensorPairs pairs;
   for (std::size_t i = 0; i < mine.tensors.size(); ++i) pairs.push_back({i, std::nullopt});
   const GoldenPlaces places(mine, golden);
   const auto golden_runs = operator_runs(golden, nullptr);
@@ -30,9 +30,7 @@ TensorPairs pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vec
       }
     }
   }
-  TensorPairs listed;
-  for (const TensorPair& pair : pairs) listed.push_back(pair);
-  return listed;
+  return pairs;
 }
 
 }  // namespace
@@ -42,16 +40,7 @@ std::string_view to_string(PairedBy by) {
   return kWords[static_cast<std::size_t>(by)];
 }
 
-void write_fields(FieldWriter& to, const TensorPair& pair) {
-  to.put(pair.mine).put(pair.golden).text(pair.remark).put(pair.by);
-}
-
-void read_fields(FieldReader& from, TensorPair& pair) {
-  from.get(pair.mine).get(pair.golden).get(pair.remark).get(pair.by);
-}
-
-TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options,
-                         std::string& error) {
+TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options) {
   TensorPairs pairs;
   if (mine.named_file && golden.named_file && mine.tensors.size() == 1 && golden.tensors.size() == 1) {
     pairs.push_back({0, 0});
@@ -61,13 +50,12 @@ TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const Pai
   if (options.by_order) {
     pairs = pair_by_order(mine, golden, used);
   } else {
-    pairs = pair_by_name(mine, golden, options.names, used, error);
-    if (options.align) pairs = pair_by_alignment(mine, golden, pairs, used);
+    pairs = pair_by_name(mine, golden, options.names, used);
+    if (options.align) pair_by_alignment(mine, golden, pairs, used);
   }
   for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
     if (!used[i]) pairs.push_back({std::nullopt, i});
   }
-  if (error.empty()) error = pairs.error();
   return pairs;
 }
 

@@ -25,10 +25,7 @@ struct TensorPair {
   PairedBy by = PairedBy::name;
 };
 
-void write_fields(FieldWriter& to, const TensorPair& pair);
-void read_fields(FieldReader& from, TensorPair& pair);
-
-using TensorPairs = SpilledList<TensorPair>;
+using TensorPairs = std::vector<TensorPair>;
 
 /// How tensors are paired other than by their names.
 struct PairingOptions {
@@ -44,11 +41,6 @@ struct PairingOptions {
 /// same name are paired by equal task, type and shape, then by type and shape, then by shape, then by their
 /// turn. A golden tensor without model and step serves for every step. Of two files with one operator each
 /// tensors are paired by role and index, and if there is one tensor in each, always.
-///
-/// Needs a bit of memory for each golden tensor, and some 50 bytes for each tensor of one name at one place.
-/// By order, or aligned, it needs several times 100 bytes for each tensor. `error` becomes what is wrong with
-/// the temporary file, if anything is.
-TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options,
-                         std::string& error);
+TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options);
 
 }  // namespace opdump::tool

@@ -140,8 +140,8 @@ class Farthest {
 
 std::vector<std::string> ranking_row(const CompareReport& report, const PairResult& result) {
   const Comparison& c = *result.comparison;
-  const DumpTensor tensor = report.mine.tensors[*result.pair.mine];
-  const DumpFile file = report.mine.files[tensor.file];
+  const DumpTensor& tensor = report.mine.tensors[*result.pair.mine];
+  const DumpFile& file = report.mine.files[tensor.file];
   const double percent =
       c.elements == 0 ? 100 : 100.0 * static_cast<double>(c.equal) / static_cast<double>(c.elements);
   char equal[32];
@@ -359,12 +359,12 @@ void print_comparison(const CompareReport& report, const VerdictReport& verdicts
         "otherwise\n",
         count_text(summaries, "tensor").c_str());
   if (first_diverging) {
-    const PairResult first = report.results[*first_diverging];
+    const PairResult& first = report.results[*first_diverging];
     std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
                 broken_limits(report, first).c_str());
   }
   if (first_apart) {
-    const PairResult first = report.results[*first_apart];
+    const PairResult& first = report.results[*first_apart];
     std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
                 measures_text(report, first).c_str());
   }

@@ -32,7 +32,7 @@ bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
-  const DumpTensor lonely = side.tensors[tensor];
+  const DumpTensor& lonely = side.tensors[tensor];
   return "there is no " + std::string(lonely.is_output ? "output " : "input ") +
          std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
 }
@@ -83,17 +83,17 @@ bool is_cut(const std::string& kept) {
 
 /// By their statistics, of tensors of which one side has nothing else.
 void CompareTask::compare_summaries(PairResult& result) const {
-  const DumpTensor x = mine.tensors[*result.pair.mine];
-  const DumpTensor y = golden.tensors[*result.pair.golden];
+  const DumpTensor& x = mine.tensors[*result.pair.mine];
+  const DumpTensor& y = golden.tensors[*result.pair.golden];
   const std::string& kept = x.kept.empty() ? y.kept : x.kept;
   if (x.kept != y.kept && (is_cut(x.kept) || is_cut(y.kept))) {
     result.problem =
         kept_words(is_cut(x.kept) ? x.kept : y.kept) + ", and the other side is of other elements";
     return;
   }
-  const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x, y.summary->dialect);
+  const std::optional<TensorSummary> ours = x.summary ? *x.summary : summary_of(mine, x, y.summary->dialect);
   const std::optional<TensorSummary> theirs =
-      y.summary ? y.summary : summary_of(golden, y, x.summary->dialect);
+      y.summary ? *y.summary : summary_of(golden, y, x.summary->dialect);
   if (!ours || !theirs) {
     const DumpTensor& lacking = ours ? y : x;
     result.problem = lacking.problem.empty() ? "the files cannot be read any more" : lacking.problem;
@@ -114,8 +114,8 @@ void CompareTask::compare_summaries(PairResult& result) const {
 }
 
 void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
-  const DumpTensor x = mine.tensors[*result.pair.mine];
-  const DumpTensor y = golden.tensors[*result.pair.golden];
+  const DumpTensor& x = mine.tensors[*result.pair.mine];
+  const DumpTensor& y = golden.tensors[*result.pair.golden];
   if (x.summary || y.summary) return compare_summaries(result);
   PairOrder order = order_pair(x, y, usual);
   result.problem = std::move(order.problem);
@@ -153,7 +153,7 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
       comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
                                     result.comparison->elements, threads);
     };
-    const DumpTensor x = mine.tensors[*result.pair.mine];
+    const DumpTensor& x = mine.tensors[*result.pair.mine];
     if (pair.mine_is_real()) {
       const RealNumbers reals(*x.quant, x.dtype, is_uniform(*x.quant) ? Shape{} : Shape(result.shape));
       if (reals.rounds()) compare_rounded(reals);
@@ -162,8 +162,8 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
     }
   } else if (const std::optional<std::size_t> other_tensor =
                  expected.side == nullptr ? std::nullopt : expected.tensors[*result.pair.golden]) {
-    const DumpTensor x = expected.side->tensors[*other_tensor];
-    const DumpTensor y = golden.tensors[*result.pair.golden];
+    const DumpTensor& x = expected.side->tensors[*other_tensor];
+    const DumpTensor& y = golden.tensors[*result.pair.golden];
     const PairOrder order = order_pair(x, y, usual);
     OpenPair other;
     if (x.summary || !order.problem.empty() || !other.open(*expected.side, x, golden, y, order))
@@ -185,7 +185,6 @@ class PairsCompared {
   PairsCompared(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
                 const ExpectedErrors& expected)
       : pairs_(pairs),
-        next_(pairs.begin()),
         workers_(usable_workers()),
         task_{.mine = mine,
               .golden = golden,
@@ -194,48 +193,31 @@ class PairsCompared {
               .detail = detail} {}
 
   PairResults run() {
-    look();
-    PairResults compared(large_);
-    Progress progress(total_);
-    const auto compare = [&](PairResult& result, unsigned threads) {
+    std::uint64_t total = 0;
+    results_.reserve(pairs_.size());
+    std::vector<std::size_t> small, large;
+    for (const TensorPair& pair : pairs_) {
+      const bool both = pair.mine && pair.golden;
+      if (both) total += bytes_of(pair);
+      (both && is_large(task_.mine.tensors[*pair.mine]) ? large : small).push_back(results_.size());
+      results_.push_back(result_of(pair));
+    }
+    Progress progress(total);
+    const auto compare = [&](std::size_t number, unsigned threads) {
+      PairResult& result = results_[number];
       if (interrupted() || !result.pair.mine || !result.pair.golden) return;
       task_.compare_pair(threads, result);
       progress.add(bytes_of(result.pair));
     };
-    std::vector<PairResult> results(kOrderedWindow);
-    run_in_order({.count = pairs_.size() - large_.size(),
-                  .take = [&](std::size_t item) { take_small(results[item % kOrderedWindow]); },
-                  .work = [&](std::size_t item, std::size_t) { compare(results[item % kOrderedWindow], 1); },
-                  .deliver = [&](std::size_t item) { compared.push_back(results[item % kOrderedWindow]); }},
+    run_in_order({.count = small.size(),
+                  .work = [&](std::size_t item, std::size_t) { compare(small[item], 1); },
+                  .deliver = [](std::size_t) {}},
                  workers_);
-    for (const std::size_t number : large_) {
-      PairResult result = result_of(pairs_[number]);
-      compare(result, static_cast<unsigned>(workers_));
-      compared.push_back(result);
-    }
-    return compared;
+    for (const std::size_t number : large) compare(number, static_cast<unsigned>(workers_));
+    return std::move(results_);
   }
 
  private:
-  void look() {
-    std::size_t number = 0;
-    for (const TensorPair& pair : pairs_) {
-      if (pair.mine && pair.golden) {
-        total_ += bytes_of(pair);
-        if (is_large(task_.mine.tensors[*pair.mine])) large_.push_back(number);
-      }
-      ++number;
-    }
-  }
-
-  /// The next pair that is not large.
-  void take_small(PairResult& result) {
-    for (; next_large_ < large_.size() && large_[next_large_] == number_; ++number_, ++next_) ++next_large_;
-    result = result_of(*next_);
-    ++number_;
-    ++next_;
-  }
-
   PairResult result_of(const TensorPair& pair) const {
     PairResult result;
     result.pair = pair;
@@ -252,13 +234,9 @@ class PairsCompared {
   }
 
   const TensorPairs& pairs_;
-  TensorPairs::Iterator next_;
-  std::size_t number_ = 0;      ///< of `next_`
-  std::size_t next_large_ = 0;  ///< of those that are large
   const std::size_t workers_;
   const CompareTask task_;
-  std::uint64_t total_ = 0;
-  std::vector<std::size_t> large_;  ///< numbers of pairs
+  PairResults results_;
 };
 
 }  // namespace
@@ -269,23 +247,6 @@ bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden) {
 
 bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden) {
   return mine.quant != nullptr && golden.quant == nullptr && mine.dtype == golden.dtype;
-}
-
-void write_fields(FieldWriter& to, const PairResult& result) {
-  write_fields(to, result.pair);
-  to.put(result.comparison).text(result.problem).text(result.remark).put(result.unscaled).list(result.shape);
-}
-
-void read_fields(FieldReader& from, PairResult& result) {
-  read_fields(from, result.pair);
-  from.get(result.comparison).get(result.problem).get(result.remark).get(result.unscaled).list(result.shape);
-}
-
-std::size_t PairResults::place_of(std::size_t number) const {
-  const auto at = std::lower_bound(large_.begin(), large_.end(), number);
-  const std::size_t before = static_cast<std::size_t>(at - large_.begin());
-  const bool is_large = at != large_.end() && *at == number;
-  return is_large ? list_.size() - large_.size() + before : number - before;
 }
 
 PairResults compare_pairs(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,

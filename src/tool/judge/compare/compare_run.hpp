@@ -25,47 +25,13 @@ bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden);
 /// Whether a card says what my integers stand for, and none what golden's of the same dtype do.
 bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden);
 
-void write_fields(FieldWriter& to, const PairResult& result);
-void read_fields(FieldReader& from, PairResult& result);
-
-/// The results of pairs, in the order of the pairs. In bounded memory but for 8 bytes for each pair of large
-/// tensors. Several threads may read at once.
-class PairResults {
- public:
-  using value_type = PairResult;
-
-  /// `large`: the numbers of pairs of large tensors.
-  explicit PairResults(std::vector<std::size_t> large = {}) : large_(std::move(large)) {}
-
-  /// Adds the next result of a pair of small tensors, or after all of these of a pair of large ones.
-  void push_back(const PairResult& result) { list_.push_back(result); }
-
-  std::size_t size() const { return list_.size(); }
-  bool empty() const { return list_.empty(); }
-  PairResult operator[](std::size_t number) const { return list_[place_of(number)]; }
-  /// As SpilledList::read.
-  void read(std::size_t number, std::string& text, PairResult& result) const {
-    list_.read(place_of(number), text, result);
-  }
-
-  /// Why results are missing; else empty.
-  const std::string& error() const { return list_.error(); }
-
-  using Iterator = NumberedIterator<PairResults>;
-  Iterator begin() const { return Iterator(*this, 0); }
-  Iterator end() const { return Iterator(*this, size()); }
-
- private:
-  std::size_t place_of(std::size_t number) const;
-
-  SpilledList<PairResult> list_;    ///< those of small tensors, then the large ones
-  std::vector<std::size_t> large_;  ///< the numbers of pairs of large tensors
-};
+/// In the order of the pairs.
+using PairResults = std::vector<PairResult>;
 
 /// What error is to be expected of a tensor whose precision is lower than the golden one's.
 struct ExpectedErrors {
   const DumpSide* side = nullptr;                   ///< that of a dump of that precision; null: none
-  SpilledList<std::optional<std::size_t>> tensors;  ///< of `side`, by the number of the golden tensor
+  std::vector<std::optional<std::size_t>> tensors;  ///< of `side`, by the number of the golden tensor
   bool rounded = false;                             ///< that of the golden tensor, rounded to my dtype
 };
 

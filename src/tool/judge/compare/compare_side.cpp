@@ -13,7 +13,7 @@
 #include "src/tool/judge/compare/side_order.hpp"
 #include "src/tool/read/dump/block_format.hpp"
 #include "src/tool/read/dump/elements.hpp"
-#include "src/tool/read/dump/file_list.hpp"
+#include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/lite_name.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/dump/npy_array.hpp"
@@ -167,7 +167,7 @@ void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& si
     if (dtype.ok()) tensor.dtype = dtype.value();
     tensor.shape = dims_of(line.shape);
     tensor.elements = element_count(tensor.shape).ok() ? element_count(tensor.shape).value() : 0;
-    tensor.summary = summary_of(line);
+    tensor.summary = std::make_shared<TensorSummary>(summary_of(line));
     side.tensors.push_back(tensor);
   }
   side.files.push_back(place);
@@ -188,7 +188,8 @@ std::string msprobe_place(std::string_view directory) {
 
 class SideReader {
  public:
-  SideReader(const SearchReport& report, const FileList& files) : report_(report), clocks_(files) {}
+  SideReader(const SearchReport& report, const std::vector<FoundFile>& files)
+      : report_(report), clocks_(files) {}
 
   /// If the file is msprobe's `dump.json`, it is in the side with its arrays.
   void add_msprobe(const FoundFile& found, DumpSide& side) {
@@ -286,12 +287,9 @@ class SideReader {
   /// Of MindSpore Lite, a folder is that of a run: its number only tells several of them apart.
   void forget_only_run(DumpSide& side) const {
     if (lite_files_ == 0 || lite_apart_) return;
-    SpilledList<DumpFile> files;
-    for (DumpFile file : side.files) {
+    for (DumpFile& file : side.files) {
       if (file.is_lite) file.place.clear();
-      files.push_back(file);
     }
-    side.files = std::move(files);
   }
 
  private:
@@ -301,7 +299,7 @@ class SideReader {
     if (in.file.empty()) {
       DumpTensor tensor = tensor_of(number, in, in);
       tensor.elements = element_count(in.shape).ok() ? element_count(in.shape).value() : 0;
-      tensor.summary = in.summary;
+      tensor.summary = std::make_shared<TensorSummary>(in.summary);
       side.tensors.push_back(tensor);
     } else {
       file.path = msprobe_.back() + '/' + in.file;
@@ -349,15 +347,17 @@ void take_blocks(DumpTensor& tensor) {
   tensor.elements = elements.value();
 }
 
-void read_files(const FileList& found, const SearchReport& report, Progress& progress, DumpSide& side) {
+void read_files(std::vector<FoundFile> found, const SearchReport& report, Progress& progress,
+                DumpSide& side) {
   SideReader reader(report, found);
   for (const FoundFile& file : found) {
     reader.add_msprobe(file, side);
     progress.add(0);
   }
-  for (const FoundFile& file : found) {
+  for (FoundFile& file : found) {
     if (!reader.is_of_msprobe(file)) reader.add(file, side);
     if (Progress::is_seen()) progress.add(bytes_of(file));
+    file = {};
   }
   reader.forget_only_run(side);
 }
@@ -365,23 +365,19 @@ void read_files(const FileList& found, const SearchReport& report, Progress& pro
 }  // namespace
 
 DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
-  FileList found;
+  std::vector<FoundFile> found;
   DumpSide side;
   const auto take = [&](const FoundFile& file) {
     if (boot && boot_of(file.path) != boot) return;
-    found.add(file);
+    found.push_back(file);
     side.named_file = found.size() == 1 && file.named;
   };
   find_files(path, true, take, report);
-  found.finish();
   {
     Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
-    read_files(found, above_bar(report, progress), progress, side);
+    read_files(std::move(found), above_bar(report, progress), progress, side);
   }
-  if (!found.error().empty()) report.error(found.error());
-  for (const std::string& error : {sort_tensors(side), side.files.error(), side.tensors.error()}) {
-    if (!error.empty()) report.error(error);
-  }
+  sort_tensors(side);
   return side;
 }
 
@@ -394,7 +390,7 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
                                [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
   if (!any) return;
   change_tensors(side, [&](DumpTensor& tensor) {
-    const DumpFile file = side.files[tensor.file];
+    const DumpFile& file = side.files[tensor.file];
     const CardedOps* const found = card_of(file.path);
     const RunTensor* const carded =
         found == nullptr ? nullptr : found->tensor(file.op, tensor.is_output, tensor.index);

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +13,6 @@
 #include "src/tool/judge/compare/tensor_summary.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/memory_layout.hpp"
-#include "src/tool/read/dump/spilled_list.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
@@ -31,13 +32,14 @@ struct DumpTensor {
   std::uint64_t address = 0;
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
-  const Quantisation* quant = nullptr;     ///< by a card; null: not known
-  bool constant = false;                   ///< by a card: the model holds its elements
-  std::string_view name{};                 ///< by a card; empty: not known
-  std::uint64_t pieces = 1;                ///< of equal size, that its data lie in
-  std::uint64_t piece_step = 0;            ///< bytes from one to the next
-  std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
-  std::string kept{};                      ///< what the config's privacy has kept, in words; empty: not known
+  const Quantisation* quant = nullptr;  ///< by a card; null: not known
+  bool constant = false;                ///< by a card: the model holds its elements
+  std::string_view name{};              ///< by a card; empty: not known
+  std::uint64_t pieces = 1;             ///< of equal size, that its data lie in
+  std::uint64_t piece_step = 0;         ///< bytes from one to the next
+  /// Instead of elements, of which there are none then.
+  std::shared_ptr<const TensorSummary> summary{};
+  std::string kept{};  ///< what the config's privacy has kept, in words; empty: not known
 };
 
 /// One file of a dump, and what its name and place say.
@@ -53,16 +55,10 @@ struct DumpFile {
   bool is_lite = false;  ///< of MindSpore Lite
 };
 
-// They refer to the cards that the tensor does.
-void write_fields(FieldWriter& to, const DumpTensor& tensor);
-void read_fields(FieldReader& from, DumpTensor& tensor);
-void write_fields(FieldWriter& to, const DumpFile& file);
-void read_fields(FieldReader& from, DumpFile& file);
-
-/// All tensors below one path, in the order of execution as far as file names give it. In bounded memory.
+/// All tensors below one path, in the order of execution as far as file names give it.
 struct DumpSide {
-  SpilledList<DumpFile> files;
-  SpilledList<DumpTensor> tensors;
+  std::deque<DumpFile> files;
+  std::deque<DumpTensor> tensors;
   bool named_file = false;  ///< the path is a file
   /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
   std::map<std::string, std::size_t> kept{};

@@ -46,9 +46,6 @@ class DumpComparison {
   /// Pairs and compares what was read.
   void compare(bool detail);
 
-  /// Why results are missing or wrong: what is wrong with the temporary file. Else empty.
-  const std::string& error() const { return error_; }
-
   const std::vector<Threshold>& thresholds() const { return thresholds_; }
   const DumpSide& mine() const { return mine_; }
   const DumpSide& golden() const { return golden_; }
@@ -93,7 +90,6 @@ class DumpComparison {
   DumpSide expected_;
   ExpectedErrors errors_;
   PairResults results_;
-  std::string error_;
 };
 
 /// Tells what could not be compared. False when something of mine was not, or diverges; inputs of mine may be

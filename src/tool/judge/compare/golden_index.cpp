@@ -1,5 +1,6 @@
 #include "src/tool/judge/compare/golden_index.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace opdump::tool {
@@ -17,24 +18,22 @@ std::string file_form(std::string op) {
 
 }  // namespace
 
-/// Names at one place lie together.
 std::uint64_t GoldenIndex::Key::hash() const {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
   const std::uint64_t role = std::uint64_t{index} << 3 | (is_output ? 4U : 0U) | static_cast<unsigned>(kind);
   const std::uint64_t name = (std::hash<std::string>()(op) ^ role * kMix) * kMix;
-  return std::hash<std::string>()(place) >> 32 << 32 | name >> 32;
+  return std::hash<std::string>()(place) * kMix ^ name;
 }
 
 GoldenIndex::GoldenIndex(const DumpSide& golden, Progress& progress) : golden_(golden) {
   std::size_t number = 0;
   for (const DumpTensor& tensor : golden.tensors) {
     for (const Kind kind : {Kind::exact, Kind::in_files, Kind::original}) {
-      if (const std::optional<Key> key = key_of(kind, tensor)) index_.add(key->hash(), number);
+      if (const std::optional<Key> key = key_of(kind, tensor)) index_[key->hash()].push_back(number);
     }
     ++number;
     progress.add();
   }
-  index_.finish();
 }
 
 std::optional<GoldenIndex::Key> GoldenIndex::key_of(Kind kind, const DumpTensor& tensor) const {
@@ -77,24 +76,20 @@ std::optional<GoldenName> GoldenIndex::find_in(Kind kind, const std::string& pla
 }
 
 std::optional<GoldenName> GoldenIndex::find_key(const Key& key) const {
-  std::optional<GoldenName> found;
-  index_.find(key.hash(), [&](std::uint64_t number) {
-    const auto tensor = static_cast<std::size_t>(number);
-    if (key_of(key.kind, golden_.tensors[tensor]) == key) found = {key.kind, tensor};
-    return !found;
+  const auto found = index_.find(key.hash());
+  if (found == index_.end()) return std::nullopt;
+  const auto at = std::find_if(found->second.begin(), found->second.end(), [&](std::size_t tensor) {
+    return key_of(key.kind, golden_.tensors[tensor]) == key;
   });
-  return found;
+  return at == found->second.end() ? std::nullopt : std::optional(GoldenName{key.kind, *at});
 }
 
 std::vector<std::size_t> GoldenIndex::tensors(const GoldenName& name) const {
-  std::vector<std::size_t> tensors;
   const std::optional<Key> key = key_of(name.kind, golden_.tensors[name.first]);
-  if (!key) return tensors;
-  index_.find(key->hash(), [&](std::uint64_t number) {
-    const auto tensor = static_cast<std::size_t>(number);
-    if (key_of(name.kind, golden_.tensors[tensor]) == key) tensors.push_back(tensor);
-    return true;
-  });
+  if (!key) return {};
+  std::vector<std::size_t> tensors = index_.at(key->hash());
+  std::erase_if(tensors,
+                [&](std::size_t tensor) { return key_of(name.kind, golden_.tensors[tensor]) != key; });
   return tensors;
 }
 

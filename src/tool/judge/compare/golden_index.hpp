@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
-#include "src/tool/read/dump/hash_index.hpp"
 
 namespace opdump::tool {
 
@@ -25,7 +25,7 @@ struct GoldenName {
 };
 
 /// A golden dump by what its tensors are called: as they are, as in file names, and by the original
-/// operators. In bounded memory.
+/// operators.
 class GoldenIndex {
  public:
   /// Adds a step to `progress` for each golden tensor.
@@ -37,8 +37,6 @@ class GoldenIndex {
 
   /// The numbers of all tensors of that name, in their order.
   std::vector<std::size_t> tensors(const GoldenName& name) const;
-
-  const std::string& error() const { return index_.error(); }
 
  private:
   struct Key {
@@ -60,7 +58,7 @@ class GoldenIndex {
   std::optional<GoldenName> find_key(const Key& key) const;
 
   const DumpSide& golden_;
-  HashIndex index_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> index_;  ///< by the hashes of keys
 };
 
 }  // namespace opdump::tool

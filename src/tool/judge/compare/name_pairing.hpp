@@ -7,8 +7,8 @@
 namespace opdump::tool {
 
 /// Pairs tensors by the names of their operators; gives what becomes of each tensor of mine, in their order.
-/// `used` becomes which golden tensors have a partner, and `error` what is wrong with the temporary file.
+/// `used` becomes which golden tensors have a partner.
 TensorPairs pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* names,
-                         std::vector<bool>& used, std::string& error);
+                         std::vector<bool>& used);
 
 }  // namespace opdump::tool

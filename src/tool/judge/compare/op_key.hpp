@@ -19,12 +19,4 @@ inline OpKey key_of(const DumpFile& file, std::size_t number) {
           file.unix_us, file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
 }
 
-/// Adds the same to a text, boot and place first.
-inline void write_op_key(const DumpFile& file, std::size_t number, std::string& text) {
-  const auto [boot, place, op, task, unix_us, record] = key_of(file, number);
-  FieldWriter fields(text);
-  fields.put(boot ? std::uint64_t{*boot} + 1 : 0).text(place).text(op);
-  fields.put(task).put(unix_us).put(record ? std::uint64_t{*record} + 1 : 0);
-}
-
 }  // namespace opdump::tool

@@ -52,10 +52,7 @@ struct OpVerdict {
   double growth() const;
 };
 
-void write_fields(FieldWriter& to, const OpVerdict& op);
-void read_fields(FieldReader& from, OpVerdict& op);
-
-using OpVerdicts = SpilledList<OpVerdict>;
+using OpVerdicts = std::vector<OpVerdict>;
 
 /// The operators of my dump in the order in which they ran. `diverges` tells whether a pair does.
 ///
@@ -67,11 +64,8 @@ using OpVerdicts = SpilledList<OpVerdict>;
 ///
 /// Quantised outputs may be equal by the scale or zero point that their operator has written them by, and be
 /// read by another one. To blame for that is which of the two has another constant than golden.
-///
-/// In bounded memory but for a byte for each operator of one step. `error` becomes what is wrong with the
-/// temporary file, if anything is.
 OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
-                     const std::function<bool(const PairResult&)>& diverges, std::string& error);
+                     const std::function<bool(const PairResult&)>& diverges);
 
 /// The number of the operator with that `first`.
 std::size_t place_of(const OpVerdicts& ops, std::size_t first);

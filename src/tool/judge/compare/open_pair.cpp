@@ -22,9 +22,9 @@ std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide
   std::optional<AssumedFormats> usual;
   for (const TensorPair& pair : pairs) {
     if (!pair.mine || !pair.golden) continue;
-    const DumpTensor x = mine.tensors[*pair.mine];
+    const DumpTensor& x = mine.tensors[*pair.mine];
     if (!x.is_output) continue;
-    const DumpTensor y = golden.tensors[*pair.golden];
+    const DumpTensor& y = golden.tensors[*pair.golden];
     const std::optional<AssumedFormats> formats = assumed_formats(x, y);
     if (!formats && !keeps_order(x, y)) continue;
     if (!formats || (usual && *usual != *formats)) return std::nullopt;

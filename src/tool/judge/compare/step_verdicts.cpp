@@ -21,7 +21,7 @@ struct Misreads {
 
 class MisreadStep {
  public:
-  MisreadStep(const SpilledList<StepOp>& ops, const DumpSide& mine, const PairResults& results)
+  MisreadStep(const std::vector<StepOp>& ops, const DumpSide& mine, const PairResults& results)
       : ops_(ops), mine_(mine), results_(results) {}
 
   Misreads find() {
@@ -74,14 +74,14 @@ class MisreadStep {
     return std::nullopt;
   }
 
-  const SpilledList<StepOp>& ops_;
+  const std::vector<StepOp>& ops_;
   const DumpSide& mine_;
   const PairResults& results_;
 };
 
 class StepJudge {
  public:
-  StepJudge(const SpilledList<StepOp>& ops, const Misreads& misreads)
+  StepJudge(const std::vector<StepOp>& ops, const Misreads& misreads)
       : ops_(ops), misreads_(misreads), verdicts_(ops.size()) {}
 
   void judge() {
@@ -162,7 +162,7 @@ class StepJudge {
     set(*beginning, most, Verdict::culprit);
   }
 
-  const SpilledList<StepOp>& ops_;
+  const std::vector<StepOp>& ops_;
   const Misreads& misreads_;
   std::vector<Verdict> verdicts_;     ///< by turn
   std::size_t first_bad_ = SIZE_MAX;  ///< the first operator whose output diverges
@@ -170,17 +170,7 @@ class StepJudge {
 
 }  // namespace
 
-void write_fields(FieldWriter& to, const StepOp& op) {
-  write_fields(to, op.op);
-  to.list(op.results).put(op.has_output).put(op.computes);
-}
-
-void read_fields(FieldReader& from, StepOp& op) {
-  read_fields(from, op.op);
-  from.list(op.results).get(op.has_output).get(op.computes);
-}
-
-void judge_step(const SpilledList<StepOp>& ops, const DumpSide& mine, const PairResults& results,
+void judge_step(const std::vector<StepOp>& ops, const DumpSide& mine, const PairResults& results,
                 const std::function<void(const OpVerdict& op)>& take) {
   const Misreads misreads = MisreadStep(ops, mine, results).find();
   StepJudge judge(ops, misreads);

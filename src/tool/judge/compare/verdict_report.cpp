@@ -39,9 +39,8 @@ std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
 
 VerdictReport::VerdictReport(const CompareReport& report)
     : report_(report),
-      ops_(judge_ops(
-          report.mine, report.golden, report.results,
-          [&report](const PairResult& result) { return report.diverges(result); }, error_)) {
+      ops_(judge_ops(report.mine, report.golden, report.results,
+                     [&report](const PairResult& result) { return report.diverges(result); })) {
   for (const OpVerdict& op : ops_) {
     if (!first_ && op.bad_output) first_ = op;
     if (!culprit_ && op.verdict == Verdict::culprit) culprit_ = op;

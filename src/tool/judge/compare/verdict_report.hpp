@@ -25,8 +25,6 @@ class VerdictReport {
   const OpVerdicts& ops() const { return ops_; }
   /// The first whose output diverges; nothing: none does.
   const std::optional<OpVerdict>& first() const { return first_; }
-  /// What is wrong with the temporary file, so that operators are missing; else empty.
-  const std::string& error() const { return error_; }
   std::string first_text() const;                      ///< one sentence about it; empty: none diverges
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
 
@@ -45,7 +43,6 @@ class VerdictReport {
   DumpTensor my_tensor(std::size_t result) const;
 
   const CompareReport& report_;
-  std::string error_;
   OpVerdicts ops_;
   std::optional<OpVerdict> first_;    ///< the first whose output diverges
   std::optional<OpVerdict> culprit_;  ///< the first one

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "opdump/base/digest.hpp"
@@ -13,7 +14,6 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/diff/signature.hpp"
 #include "src/tool/judge/diff/tensor_sums.hpp"
-#include "src/tool/read/dump/file_directories.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 
@@ -153,12 +153,12 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
   std::uint64_t found = 0;
   bool named = false;
   std::vector<FoundFile> digests;
-  FileDirectories directories;
+  std::set<std::string> directories;
   const auto take = [&](const FoundFile& file) {
     ++found;
     named = file.named;
     if (is_digest_name(file.real_name)) digests.push_back(file);
-    directories.add(folder_of(file.path));
+    directories.insert(folder_of(file.path));
   };
   find_files(path, true, take, report_);
   if (found == 1 && named) {
@@ -184,9 +184,8 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
     return false;
   }
   sources_.push_back({Source::Kind::tensors, name, side, {path}});
-  directories.for_each([this](const std::string& directory) { add_origin(directory); });
-  if (!directories.error().empty()) report_.error(directories.error());
-  return directories.error().empty();
+  for (const std::string& directory : directories) add_origin(directory);
+  return true;
 }
 
 bool RunReader::read_digests(const std::string& path, RunTable& table) {
@@ -292,7 +291,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
   std::uint64_t lacking = 0;
   for (const DumpTensor& one : side.tensors) {
     progress.add(one.data_bytes);
-    const DumpFile file = side.files[one.file];
+    const DumpFile& file = side.files[one.file];
     const std::size_t slash = file.place.rfind('/');
     SummedTensor tensor;
     std::uint64_t step = 0;
@@ -347,8 +346,7 @@ bool RunReader::read(RunTable& table) {
     }
   }
   table.finish();
-  if (!table.error().empty()) report_.error(table.error());
-  return good && table.error().empty();
+  return good;
 }
 
 }  // namespace opdump::tool

@@ -1,8 +1,7 @@
 #include "src/tool/judge/diff/run_table.hpp"
 
 #include <algorithm>
-
-#include "src/tool/cli/progress.hpp"
+#include <numeric>
 
 namespace opdump::tool {
 namespace {
@@ -14,29 +13,15 @@ std::string key_of(const SummedTensor& tensor) {
 
 }  // namespace
 
-void write_fields(FieldWriter& to, const SummedTensor& tensor) {
-  to.text(tensor.model).text(tensor.type).text(tensor.op).text(tensor.what);
-  to.put(tensor.is_output).put(tensor.index);
-}
-
-void read_fields(FieldReader& from, SummedTensor& tensor) {
-  from.get(tensor.model).get(tensor.type).get(tensor.op).get(tensor.what);
-  from.get(tensor.is_output).get(tensor.index);
-}
-
 std::string SummedTensor::text() const {
   std::string text = (is_output ? "output " : "input ") + std::to_string(index) + " of " + op;
   return type.empty() ? text : text + " (" + type + ")";
 }
 
-void RunTable::check(const std::string& error) {
-  if (error_.empty()) error_ = error;
-}
-
 void RunTable::begin_run(std::string name, std::size_t side, ModelSums models, DumpProvenance provenance) {
-  end_run();
   runs_.push_back({std::move(name), side, std::move(models), std::move(provenance)});
-  digests_.begin_column();
+  digests_.emplace_back();
+  turns_.clear();
 }
 
 std::uint32_t RunTable::tensor(const SummedTensor& tensor) {
@@ -56,54 +41,24 @@ std::optional<std::uint16_t> RunTable::basis(const std::string& text, bool is_st
   return static_cast<std::uint16_t>(bases_.size() - 1);
 }
 
-/// Runs mostly have the same rows in the same order. While a run follows them from the first on, its turns
-/// are theirs.
 void RunTable::set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest) {
-  const std::size_t row = digests_.size();
-  if (!merge_ && row < places_.size()) {
-    if (const RunPlace place = place_of(row); place.tensor == tensor && place.step == step)
-      return digests_.push_back(digest);
+  const Moment moment(tensor, step);
+  const std::size_t turn = turns_[moment]++;
+  std::vector<std::size_t>& rows = rows_[moment];
+  if (turn == rows.size()) {
+    rows.push_back(places_.size());
+    places_.push_back({tensor, static_cast<std::uint32_t>(turn), step});
   }
-  if (!merge_) merge_.emplace(places_, row);
-  merge_->add(tensor, step, digest);
-}
-
-void RunTable::end_run() {
-  if (!merge_) return;
-  check(merge_->finish([this](const RunDigest& digest) { digests_.push_back(digest); }));
-  merge_.reset();
-  while (first_.size() < std::min(kMostFirst, places_.size())) first_.push_back(places_[first_.size()]);
+  std::vector<RunDigest>& column = digests_.back();
+  if (column.size() <= rows[turn]) column.resize(rows[turn] + 1);
+  column[rows[turn]] = digest;
 }
 
 void RunTable::finish() {
-  end_run();
-  digests_.finish();
-  struct Row {
-    std::uint64_t step;
-    std::size_t number;
-  };
-  const auto row_in = [](std::string_view text) { return FieldReader(text).next<Row>(); };
-  SpilledSort by_step([](std::string_view a, std::string_view b) {
-    return FieldReader(a).next<Row>().step < FieldReader(b).next<Row>().step;
-  });
-  std::string text;
-  std::size_t number = 0;
-  Progress progress(2 * places_.size(), "sorting tensors");
-  for (const RunPlace& place : places_) {
-    text.clear();
-    FieldWriter(text).put(Row{place.step, number++});
-    if (!by_step.add(text)) break;
-    progress.add();
-  }
-  static_cast<void>(by_step.finish());
-  SpilledSort::Reader reader(by_step);
-  for (std::string_view row; reader.next(row);) {
-    order_.push_back(row_in(row).number);
-    progress.add();
-  }
-  for (const std::string* const error : {&by_step.error(), &known_.error(), &tensors_.error(),
-                                         &places_.error(), &digests_.error(), &order_.error()})
-    check(*error);
+  order_.resize(places_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(),
+                   [this](std::size_t a, std::size_t b) { return places_[a].step < places_[b].step; });
 }
 
 }  // namespace opdump::tool

@@ -1,14 +1,14 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "src/tool/judge/diff/digest_columns.hpp"
-#include "src/tool/judge/diff/run_merge.hpp"
 #include "src/tool/read/dump/numbered_texts.hpp"
-#include "src/tool/read/dump/spilled_list.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/run/model_sums.hpp"
 
@@ -27,8 +27,31 @@ struct SummedTensor {
   std::string text() const;
 };
 
-void write_fields(FieldWriter& to, const SummedTensor& tensor);
-void read_fields(FieldReader& from, SummedTensor& tensor);
+/// The basis of digests of all elements, in the algorithm that the runs share.
+inline constexpr std::uint16_t kOfElements = 0;
+
+/// What one run has at one place, or what several have.
+struct RunDigest {
+  enum class State : std::uint16_t {
+    absent,
+    there,
+    flaky,    ///< a signature says that it differs from run to run
+    unknown,  ///< it is there, and neither its elements nor what tells of them
+  };
+
+  State state = State::absent;
+  std::uint16_t basis = kOfElements;  ///< of what the bytes are the digest, see `RunTable::basis`
+  std::array<std::byte, 16> bytes{};
+
+  bool operator==(const RunDigest&) const = default;
+};
+
+/// One row of the table: a tensor at a step.
+struct RunPlace {
+  std::uint32_t tensor = 0;  ///< index in `RunTable::tensors`
+  std::uint32_t turn = 0;    ///< of the same tensor in the same step, from 0
+  std::uint64_t step = 0;
+};
 
 /// A run as the command line names it.
 struct Run {
@@ -39,8 +62,7 @@ struct Run {
 };
 
 /// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran
-/// them. In bounded memory but for 8 to 16 bytes for each tensor, whatever its steps, and some 10 KiB for
-/// each run.
+/// them.
 class RunTable {
  public:
   /// Begins a run; `set` is of this one from then on.
@@ -65,41 +87,36 @@ class RunTable {
   void finish();
 
   const std::vector<Run>& runs() const { return runs_; }
-  const SpilledList<SummedTensor>& tensors() const { return tensors_; }
-  const SpilledList<RunPlace>& places() const { return places_; }
+  const std::vector<SummedTensor>& tensors() const { return tensors_; }
+  const std::vector<RunPlace>& places() const { return places_; }
   /// Numbers of `places` in the order of execution.
-  const SpilledList<std::size_t>& order() const { return order_; }
-  RunDigest at(std::size_t run, std::size_t place) const { return digests_.at(run, place); }
+  const std::vector<std::size_t>& order() const { return order_; }
+  /// An absent one where the run does not have it.
+  RunDigest at(std::size_t run, std::size_t place) const {
+    return place < digests_[run].size() ? digests_[run][place] : RunDigest();
+  }
   /// Empty for `kOfElements`.
   const std::string& basis_text(std::uint16_t basis) const { return bases_[basis].text; }
   bool is_statistics(const RunDigest& digest) const { return bases_[digest.basis].is_statistics; }
 
-  /// Why rows are missing: what is wrong with the temporary file. Else empty.
-  const std::string& error() const { return error_; }
-
  private:
-  /// Of which the places are also kept in memory, as each run asks for them.
-  static constexpr std::size_t kMostFirst = std::size_t{1} << 16;
-
-  RunPlace place_of(std::size_t row) const { return row < first_.size() ? first_[row] : places_[row]; }
   struct Basis {
     std::string text;
     bool is_statistics = false;
   };
 
-  void end_run();
-  void check(const std::string& error);
+  /// A tensor at a step.
+  using Moment = std::pair<std::uint32_t, std::uint64_t>;
 
   std::vector<Run> runs_;
   NumberedTexts known_;  ///< what tells tensors apart
-  SpilledList<SummedTensor> tensors_;
-  SpilledList<RunPlace> places_;
-  std::vector<RunPlace> first_;  ///< the first of them
+  std::vector<SummedTensor> tensors_;
+  std::vector<RunPlace> places_;
+  std::map<Moment, std::vector<std::size_t>> rows_;  ///< by turn
+  std::map<Moment, std::size_t> turns_;              ///< of the run, so far
   std::vector<Basis> bases_{1};
-  DigestColumns digests_;
-  std::optional<RunMerge> merge_;  ///< what of the run does not follow the rows that there are
-  SpilledList<std::size_t> order_;
-  std::string error_;
+  std::vector<std::vector<RunDigest>> digests_;  ///< of each run, by row
+  std::vector<std::size_t> order_;
 };
 
 }  // namespace opdump::tool

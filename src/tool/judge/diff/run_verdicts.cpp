@@ -128,14 +128,6 @@ std::string_view word_of(RunVerdict verdict) {
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
-void write_fields(FieldWriter& to, const RunDifference& difference) {
-  to.put(difference.place).put(difference.verdict).list(difference.groups);
-}
-
-void read_fields(FieldReader& from, RunDifference& difference) {
-  from.get(difference.place).get(difference.verdict).list(difference.groups);
-}
-
 RunDifferences judge_runs(const RunTable& table, bool by_groups, const RunDigest& nothing,
                           RunCounts& counts) {
   RunDifferences differences;
@@ -158,14 +150,12 @@ RunDifferences judge_runs(const RunTable& table, bool by_groups, const RunDigest
   }
   const bool guesses = by_groups && groups.size() > 2;
   const EqualRuns usual = guesses ? usual_groups(differences) : EqualRuns();
-  RunDifferences judged;
-  for (RunDifference difference : differences) {
+  for (RunDifference& difference : differences) {
     const bool agrees =
         guesses ? difference.groups == usual : by_groups || agrees_in_sides(table, difference.groups);
     if (difference.verdict != RunVerdict::missing && !agrees) difference.verdict = RunVerdict::flaky;
-    judged.push_back(difference);
   }
-  return judged;
+  return differences;
 }
 
 bool are_statistics(const RunTable& table, std::size_t place) {
@@ -174,8 +164,8 @@ bool are_statistics(const RunTable& table, std::size_t place) {
 }
 
 std::string place_text(const RunTable& table, std::size_t place) {
-  const RunPlace at = table.places()[place];
-  const SummedTensor tensor = table.tensors()[at.tensor];
+  const RunPlace& at = table.places()[place];
+  const SummedTensor& tensor = table.tensors()[at.tensor];
   std::string text = tensor.text();
   if (!tensor.model.empty()) text += " of " + tensor.model;
   text += " at step " + std::to_string(at.step);
@@ -184,8 +174,8 @@ std::string place_text(const RunTable& table, std::size_t place) {
 }
 
 JsonWriter& write_place(JsonWriter& json, const RunTable& table, std::size_t place) {
-  const RunPlace at = table.places()[place];
-  const SummedTensor tensor = table.tensors()[at.tensor];
+  const RunPlace& at = table.places()[place];
+  const SummedTensor& tensor = table.tensors()[at.tensor];
   json.key("model").text(tensor.model).key("type").text(tensor.type).key("op").text(tensor.op);
   json.key("role").text(tensor.is_output ? "output" : "input").key("index").number(tensor.index);
   json.key("step").number(at.step);

@@ -29,10 +29,7 @@ struct RunDifference {
   std::vector<std::uint16_t> groups;  ///< of each run, from 0; runs of one group agree, or `kNoGroup`
 };
 
-void write_fields(FieldWriter& to, const RunDifference& difference);
-void read_fields(FieldReader& from, RunDifference& difference);
-
-using RunDifferences = SpilledList<RunDifference>;
+using RunDifferences = std::vector<RunDifference>;
 
 /// How many of the rows that are no differences were compared, and by what.
 struct RunCounts {

@@ -108,7 +108,7 @@ bool write_signature(const RunTable& table, std::string_view algorithm, const Pu
     const std::uint32_t id = table.places()[place].tensor;
     if (numbers[id] != UINT32_MAX) continue;
     numbers[id] = count++;
-    const SummedTensor tensor = table.tensors()[id];
+    const SummedTensor& tensor = table.tensors()[id];
     text += "tensor," + tensor.model + ',' + tensor.type + ',' + tensor.op + ',' +
             (tensor.is_output ? "output," : "input,") + std::to_string(tensor.index) + ',' + tensor.what +
             '\n';
@@ -118,7 +118,7 @@ bool write_signature(const RunTable& table, std::string_view algorithm, const Pu
   std::uint32_t next = UINT32_MAX;
   bool first = true;
   for (const std::size_t place : table.order()) {
-    const RunPlace at = table.places()[place];
+    const RunPlace& at = table.places()[place];
     if (first || at.step != step) {
       text += (first ? "" : "\n");
       text += "step," + std::to_string(at.step);

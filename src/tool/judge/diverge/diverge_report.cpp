@@ -61,7 +61,7 @@ const ReplayedOp* DivergeReport::first_diverging() const {
 }
 
 std::string DivergeReport::name_of(const ReplayedOp& op) const {
-  const DumpFile file = side.files[op.file];
+  const DumpFile& file = side.files[op.file];
   std::string text = (!file.type.empty() ? file.type
                       : !op.type.empty() ? op.type
                                          : "operator") +
@@ -139,7 +139,7 @@ void DivergeReport::print() const {
                                                                       : std::nullopt;
     if (rows == 1)
       table.add({"at", "operator", "verdict", "isolated cosine", golden != nullptr ? "cumulative" : ""});
-    const DumpFile file = side.files[op.file];
+    const DumpFile& file = side.files[op.file];
     table.add({file.place.empty() ? "-" : file.place, file.op, std::string(to_string(op.verdict)),
                shown == nullptr ? "-" : number_text(shown->error.cosine),
                !cumulative ? "" : number_text(cumulative->cosine_similarity)});
@@ -161,7 +161,7 @@ std::string DivergeReport::json() const {
   }
   json.line(1).key("ops").open('[');
   for (const ReplayedOp& op : ops) {
-    const DumpFile file = side.files[op.file];
+    const DumpFile& file = side.files[op.file];
     json.line(2).open('{').key("name").text(file.op);
     if (!file.type.empty()) json.key("type").text(file.type);
     if (!op.type.empty()) json.key("onnx").text(op.type);

@@ -4,8 +4,7 @@ namespace opdump::tool {
 
 GoldenErrors::GoldenErrors(const DumpSide& mine, const DumpSide& golden)
     : limits_(usual_thresholds()), report_{mine, golden, results_, measures_, limits_} {
-  results_ = compare_pairs(mine, golden, pair_tensors(mine, golden, {}, error_), false);
-  if (error_.empty()) error_ = results_.error();
+  results_ = compare_pairs(mine, golden, pair_tensors(mine, golden, {}), false);
 }
 
 std::optional<PairResult> GoldenErrors::of(std::size_t tensor) const {

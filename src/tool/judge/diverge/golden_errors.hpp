@@ -18,9 +18,6 @@ class GoldenErrors {
   bool is_compared(std::size_t tensor) const { return of(tensor).has_value(); }
   bool diverges(std::size_t tensor) const;
 
-  /// Why errors are missing: what is wrong with the temporary file. Else empty.
-  const std::string& problem() const { return error_; }
-
   /// "cosine 0.5 < 0.99"; empty where it keeps its limits.
   std::string text(std::size_t tensor) const;
 
@@ -31,7 +28,6 @@ class GoldenErrors {
   std::optional<PairResult> of(std::size_t tensor) const;
 
   PairResults results_;  ///< ours first, in their order
-  std::string error_;    ///< of the temporary file
   std::vector<const Measure*> measures_;
   std::vector<Threshold> limits_;
   CompareReport report_;

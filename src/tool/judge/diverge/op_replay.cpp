@@ -41,7 +41,7 @@ class OpReplay {
   ReplayedOp replay(const OperatorRun& run, std::size_t number) {
     ReplayedOp result;
     result.file = run.file;
-    const DumpFile file = task_.side.files[run.file];
+    const DumpFile& file = task_.side.files[run.file];
     StepOutputs& before = steps_[{file.boot, file.place}];
     const ReplayNode* const node = find_node(run);
     compare_with_golden(run, result);

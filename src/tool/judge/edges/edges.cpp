@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -53,77 +54,36 @@ class EdgeFinder {
       : side_(side), card_(card), errors_(errors) {}
 
   Edges find() {
-    Progress progress(2 * side_.tensors.size(), "following tensors");
-    sort_by_step(progress);
-    SpilledSort::Reader reader(steps_);
-    std::string last;
-    Step step;
-    for (std::string_view text; reader.next(text);) {
-      if (last.empty() || step_in(last) != step_in(text)) step = {};
-      last = text;
-      add(step, static_cast<std::size_t>(number_in(text)));
+    Progress progress(side_.tensors.size(), "following tensors");
+    std::map<std::pair<std::optional<std::uint32_t>, std::string_view>, Step> steps;
+    Edges edges;
+    for (std::size_t number = 0; number < side_.tensors.size(); ++number) {
+      const DumpTensor& tensor = side_.tensors[number];
+      const DumpFile& file = side_.files[tensor.file];
+      Step& step = steps[{file.boot, file.place}];
       progress.add();
+      if (!tensor.is_output) {
+        if (const std::optional<Edge> edge = edge_to(step, number, tensor)) edges.push_back(*edge);
+        continue;
+      }
+      if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, number);
+      if (card_ != nullptr) step.outputs[{file.op, tensor.index}] = number;
     }
-    static_cast<void>(found_.finish());
     progress.wipe();
-    return compared();
+    Progress reading(input_bytes(side_));
+    for (Edge& edge : edges) {
+      reading.add(side_.tensors[edge.to].data_bytes);
+      compare_bytes(edge);
+    }
+    return edges;
   }
 
  private:
   struct Step {
-    WrittenBytes written;
+    WrittenBytes written{};
     std::map<std::pair<std::string, std::uint32_t>, std::size_t>
-        outputs;  ///< the latest, by operator and index, which only a card asks for
+        outputs{};  ///< the latest, by operator and index, which only a card asks for
   };
-
-  static std::uint64_t number_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
-  static std::string_view step_in(std::string_view text) { return text.substr(sizeof(std::uint64_t)); }
-  static bool by_step(std::string_view a, std::string_view b) { return step_in(a) < step_in(b); }
-  static bool by_input(std::string_view a, std::string_view b) {
-    return FieldReader(a).next<Edge>().to < FieldReader(b).next<Edge>().to;
-  }
-
-  void sort_by_step(Progress& progress) {
-    std::string text;
-    std::uint64_t number = 0;
-    for (const DumpTensor& tensor : side_.tensors) {
-      const DumpFile file = side_.files[tensor.file];
-      text.clear();
-      FieldWriter(text).put(number++).put(file.boot ? std::uint64_t{*file.boot} + 1 : 0);
-      if (!steps_.add(text.append(file.place))) break;
-      progress.add();
-    }
-    static_cast<void>(steps_.finish());
-  }
-
-  void add(Step& step, std::size_t number) {
-    const DumpTensor tensor = side_.tensors[number];
-    if (tensor.is_output) {
-      if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, number);
-      if (card_ != nullptr) step.outputs[{side_.files[tensor.file].op, tensor.index}] = number;
-    } else if (const std::optional<Edge> edge = edge_to(step, number, tensor)) {
-      std::string text;
-      FieldWriter(text).put(*edge);
-      static_cast<void>(found_.add(text));
-    }
-  }
-
-  /// The edges in the order of execution, with what their bytes are.
-  Edges compared() {
-    Progress progress(input_bytes(side_));
-    Edges edges;
-    SpilledSort::Reader reader(found_);
-    for (std::string_view text; reader.next(text);) {
-      Edge edge = FieldReader(text).next<Edge>();
-      progress.add(side_.tensors[edge.to].data_bytes);
-      compare_bytes(edge);
-      edges.push_back(edge);
-    }
-    for (const std::string* const error : {&steps_.error(), &found_.error(), &edges.error()}) {
-      if (!error->empty()) errors_.push_back(*error);
-    }
-    return edges;
-  }
 
   static bool has_place(const DumpTensor& tensor) {
     return tensor.address != 0 && tensor.data_bytes != 0 && tensor.address <= UINT64_MAX - tensor.data_bytes;
@@ -132,7 +92,7 @@ class EdgeFinder {
   std::optional<Edge> edge_to(const Step& step, std::size_t input, const DumpTensor& to) const {
     if (has_place(to)) {
       if (const std::optional<std::size_t> from = step.written.writer(to.address, to.data_bytes)) {
-        const DumpTensor output = side_.tensors[*from];
+        const DumpTensor& output = side_.tensors[*from];
         const bool whole = output.address == to.address && output.data_bytes == to.data_bytes;
         return Edge{*from, input, whole ? EdgeSource::address : EdgeSource::view};
       }
@@ -146,8 +106,8 @@ class EdgeFinder {
   }
 
   void compare_bytes(Edge& edge) {
-    const DumpTensor from = side_.tensors[edge.from];
-    const DumpTensor to = side_.tensors[edge.to];
+    const DumpTensor& from = side_.tensors[edge.from];
+    const DumpTensor& to = side_.tensors[edge.to];
     const std::uint64_t skipped = edge.source == EdgeSource::view ? to.address - from.address : 0;
     if (edge.source == EdgeSource::name && from.data_bytes != to.data_bytes) return;
     const Bytes theirs = bytes_of(from_file_, from_path_, from), ours = bytes_of(to_file_, to_path_, to);
@@ -184,8 +144,6 @@ class EdgeFinder {
   const DumpSide& side_;
   const CardedOps* const card_;
   std::vector<std::string>& errors_;
-  SpilledSort steps_{by_step};
-  SpilledSort found_{by_input};
   MappedFile from_file_;
   MappedFile to_file_;
   std::string from_path_;

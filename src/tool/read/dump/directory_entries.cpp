@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "src/tool/read/dump/record_name.hpp"
@@ -35,39 +36,24 @@ bool look_at(const std::string& path, struct stat& status) {
   return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// The kind stands before the name.
-bool DirectoryList::less(std::string_view a, std::string_view b) {
-  return natural_less(a.substr(1), b.substr(1));
-}
-
-bool DirectoryList::read(const std::string& directory) {
+std::vector<DirectoryEntry> read_directory(const std::string& directory, std::string& error) {
+  std::vector<DirectoryEntry> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
   if (open == nullptr) {
-    error_ = strerror(errno);
-    return false;
+    error = strerror(errno);
+    return entries;
   }
-  std::string text;
   for (;;) {
     errno = 0;
     const dirent* entry = readdir(open.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    text.assign(1, static_cast<char>(entry_kind(directory, *entry))).append(name);
-    // What does not fit is told by `error`.
-    static_cast<void>(sort_.add(text));
+    if (name != "." && name != "..") entries.push_back({std::string(name), entry_kind(directory, *entry)});
   }
-  if (errno != 0) error_ = strerror(errno);
-  static_cast<void>(sort_.finish());
-  return error().empty();
-}
-
-bool DirectoryList::Reader::next(DirectoryEntry& entry) {
-  std::string_view text;
-  if (!reader_.next(text)) return false;
-  entry.kind = static_cast<DirectoryEntry::Kind>(text[0]);
-  entry.name = text.substr(1);
-  return true;
+  if (errno != 0) error = strerror(errno);
+  std::sort(entries.begin(), entries.end(),
+            [](const DirectoryEntry& a, const DirectoryEntry& b) { return natural_less(a.name, b.name); });
+  return entries;
 }
 
 }  // namespace opdump::tool

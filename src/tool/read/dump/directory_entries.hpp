@@ -3,8 +3,7 @@
 
 #include <string>
 #include <string_view>
-
-#include "src/tool/read/dump/spilled_sort.hpp"
+#include <vector>
 
 namespace opdump::tool {
 
@@ -21,31 +20,8 @@ struct DirectoryEntry {
   Kind kind = Kind::other;
 };
 
-/// The entries of a directory in natural order, in bounded memory; symbolic links are `other`.
-class DirectoryList {
- public:
-  /// To be called once. False, with `error()`, when the directory cannot be read.
-  bool read(const std::string& directory);
-
-  /// What is wrong, also with the list; else empty.
-  const std::string& error() const { return error_.empty() ? sort_.error() : error_; }
-
-  class Reader {
-   public:
-    explicit Reader(const DirectoryList& list) : reader_(list.sort_) {}
-
-    /// False after the last one.
-    bool next(DirectoryEntry& entry);
-
-   private:
-    SpilledSort::Reader reader_;
-  };
-
- private:
-  static bool less(std::string_view a, std::string_view b);
-
-  SpilledSort sort_{less};
-  std::string error_;
-};
+/// The entries of a directory in natural order; symbolic links are `other`. When it cannot be read to its end,
+/// `error` says why.
+std::vector<DirectoryEntry> read_directory(const std::string& directory, std::string& error);
 
 }  // namespace opdump::tool

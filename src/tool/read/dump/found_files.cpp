@@ -6,19 +6,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/digest_file.hpp"
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/lite_name.hpp"
 #include "src/tool/read/dump/mapping_file.hpp"
 #include "src/tool/read/dump/pending_pairs.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/dump/sealed_notice.hpp"
-#include "src/tool/read/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -33,10 +33,16 @@ std::string joined(const std::string& directory, std::string_view name) {
   return path.append(name);
 }
 
-/// By time where both have one, those without behind.
-FileKey key_of(const FoundFile& file) {
+/// By time, those without one behind; of one time by their names.
+using TimedFile = std::pair<std::uint64_t, FoundFile>;
+
+std::uint64_t time_of(const FoundFile& file) {
   const std::optional<RecordName> name = find_record_name(file.real_name);
-  return name && !name->name_only ? FileKey{0, name->unix_us} : FileKey{1, 0};
+  return name && !name->name_only ? name->unix_us : UINT64_MAX;
+}
+
+bool comes_before(const TimedFile& a, const TimedFile& b) {
+  return a.first != b.first ? a.first < b.first : natural_less(a.second.real_name, b.second.real_name);
 }
 
 enum class EntryKind { file, directory, other };
@@ -60,29 +66,23 @@ class DirectorySearch {
       : recursive_(recursive), take_(take), report_(report) {}
 
   void find_in(const std::string& directory, const std::string& below) {
-    SpilledSort directories(natural_less);
-    find_here(directory, below, directories);
-    if (!recursive_) return;
-    SpilledSort::Reader reader(directories);
-    std::string name;
-    for (std::string_view text; reader.next(text);) {
-      name = text;
-      find_in(joined(directory, name), below.empty() ? name : joined(below, name));
+    for (const std::string& name : find_here(directory, below)) {
+      if (recursive_) find_in(joined(directory, name), below.empty() ? name : joined(below, name));
     }
-    if (!directories.error().empty()) report_.error(directories.error());
   }
 
  private:
-  /// Gives the files directly in `directory`, and adds the names of its directories.
-  void find_here(const std::string& directory, const std::string& below, SpilledSort& directories) {
+  /// Gives the files directly in `directory`, and returns the names of its directories.
+  std::vector<std::string> find_here(const std::string& directory, const std::string& below) {
     MappingFile mapping;
     const std::string problem = mapping.read(joined(directory, kMappingFileName));
-    FileList files(FileList::SameKey::by_real_name);
+    std::vector<TimedFile> files;
+    std::vector<std::string> directories;
     PendingPairs pairs;
     list(directory, below, mapping, files, directories, pairs);
-    files.finish();
-    directories.finish();
-    for (const FoundFile& file : files) {
+    std::stable_sort(files.begin(), files.end(), comes_before);
+    std::sort(directories.begin(), directories.end(), natural_less);
+    for (const auto& [time, file] : files) {
       const std::string* const other = pairs.other(file.path.substr(file.path.rfind('/') + 1));
       if (other == nullptr) {
         take_(file);
@@ -91,12 +91,12 @@ class DirectorySearch {
                      ", without which it does not count");
       }
     }
-    if (!files.error().empty()) report_.error(files.error());
     if (!problem.empty()) report_.note(problem);
+    return directories;
   }
 
   void list(const std::string& directory, const std::string& below, const MappingFile& mapping,
-            FileList& files, SpilledSort& directories, PendingPairs& pairs) {
+            std::vector<TimedFile>& files, std::vector<std::string>& directories, PendingPairs& pairs) {
     const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
     if (open == nullptr) return report_.error(directory + ": " + strerror(errno));
     for (;;) {
@@ -110,16 +110,16 @@ class DirectorySearch {
       if (!kind) {
         report_.error(path + ": " + strerror(errno));
       } else if (*kind == EntryKind::directory) {
-        // What does not fit is told by its `error`.
-        static_cast<void>(directories.add(name));
+        directories.emplace_back(name);
       } else if (*kind == EntryKind::other) {
         report_.note(path + ": passed over, not a regular file");
       } else if (name.ends_with(kUnfinishedSuffix)) {
         report_.note(path + ": passed over, not finished: its writer still runs or was cut off");
         pairs.read(directory, name);
       } else {
-        const FoundFile file = {path, mapping.real_name(std::string(name)), below, false};
-        files.add(file, key_of(file));
+        FoundFile file = {path, mapping.real_name(std::string(name)), below, false};
+        const std::uint64_t time = time_of(file);
+        files.emplace_back(time, std::move(file));
       }
     }
     if (errno != 0) report_.error(directory + ": " + strerror(errno));
@@ -135,6 +135,16 @@ class DirectorySearch {
 std::uint64_t bytes_of(const FoundFile& file) {
   struct stat status {};
   return stat(file.path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
+  std::uint64_t bytes = 0;
+  Progress progress(files.size(), "measuring files");
+  for (const FoundFile& file : files) {
+    bytes += bytes_of(file);
+    progress.add();
+  }
+  return bytes;
 }
 
 std::optional<std::uint32_t> parse_boot(std::string_view text) {

@@ -39,7 +39,7 @@ using TakeFile = std::function<void(const FoundFile& file)>;
 /// Gives the file `path`, or the files of the directory `path`, to `take`: first the files directly in it, in
 /// the order of their time, then, if `recursive`, those of its subdirectories in natural order. Symbolic
 /// links to directories are followed only in `path` itself. The files of a sealed dump are passed over with
-/// an error. Needs the same memory however many files there are. Counts them on a terminal.
+/// an error. Counts them on a terminal.
 void find_files(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report,
                 SealedFiles sealed = SealedFiles::passed_over);
 
@@ -49,6 +49,9 @@ void find_files(const std::string& path, bool recursive, std::vector<FoundFile>&
 
 /// How many bytes it has; 0 when that cannot be asked.
 std::uint64_t bytes_of(const FoundFile& file);
+
+/// How many bytes all of them have, as far as that can be asked. Shows its progress on a terminal.
+std::uint64_t total_bytes(const std::vector<FoundFile>& files);
 
 /// Without links; `directory` itself when it cannot be resolved. Empty is the working directory.
 std::string real_path(const std::string& directory);

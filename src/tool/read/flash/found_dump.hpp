@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"
 
@@ -23,26 +22,17 @@ class FoundDump {
     const std::string there = images_.back()->open(path, report, boot);
     const bool all = !boot || there != path;
     const auto take = [&](const FoundFile& file) {
-      if (all || boot_of(file.path) == boot) files_.add(file);
+      if (all || boot_of(file.path) == boot) files_.push_back(file);
     };
     find_files(there, recursive || there != path, take, report, sealed);
   }
 
-  /// To be called once after all `add`: the files in the order in which they were found.
-  const FileList& files() {
-    files_.finish();
-    return files_;
-  }
-
-  /// To be called once all files were read: tells `report` when some are missing, as there was no room for
-  /// the list of them.
-  void tell_missing(const SearchReport& report) const {
-    if (!files_.error().empty()) report.error(files_.error());
-  }
+  /// In the order in which they were found.
+  const std::vector<FoundFile>& files() const { return files_; }
 
  private:
   std::vector<std::unique_ptr<ExtractedImage>> images_;
-  FileList files_;
+  std::vector<FoundFile> files_;
 };
 
 }  // namespace opdump::tool

@@ -54,7 +54,7 @@ ClockSteps read_clock_steps(const std::string& path) {
 
 }  // namespace
 
-DumpClocks::DumpClocks(const FileList& files) {
+DumpClocks::DumpClocks(const std::vector<FoundFile>& files) {
   JournalName name;
   for (const FoundFile& file : files) {
     if (parse_journal_name(file.real_name, name)) add(above(file.path), file.path);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "src/tool/read/dump/clock_steps.hpp"
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 
 namespace opdump::tool {
@@ -17,7 +16,7 @@ namespace opdump::tool {
 class DumpClocks {
  public:
   /// Journals are looked for in `files`, and above the directories named on the command line.
-  explicit DumpClocks(const FileList& files);
+  explicit DumpClocks(const std::vector<FoundFile>& files);
 
   /// The time by the calendar of `us`, a time in the name of `file` or in its rows.
   std::uint64_t time_of(const FoundFile& file, std::uint64_t us);

@@ -30,7 +30,7 @@ class OpFiles {
     files_.try_emplace(key_of(debug_file, block));
   }
 
-  void read(const FileList& files) {
+  void read(const std::vector<FoundFile>& files) {
     if (files_.empty()) return;
     for (const FoundFile& file : files) {
       if (is_op_debug_name(file.real_name)) continue;
@@ -98,7 +98,7 @@ const OpDebug::Block* reporting_block(const OpDebug& debug) {
   return nullptr;
 }
 
-std::vector<Overflow> pair_overflows(const FileList& files,
+std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
                                      const std::function<void(const std::string& message)>& fail) {
   OpFiles op_files;
   DumpClocks clocks(files);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/tool/read/dump/file_list.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/overflow/op_debug_file.hpp"
 
@@ -24,7 +23,7 @@ const OpDebug::Block* reporting_block(const OpDebug& debug);
 
 /// The OpDebug files among `files`, each read and paired with the operator's file beside it, in the order of
 /// their time. `fail` gets a message for each file that cannot be read.
-std::vector<Overflow> pair_overflows(const FileList& files,
+std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
                                      const std::function<void(const std::string& message)>& fail);
 
 }  // namespace opdump::tool
