@@ -275,9 +275,57 @@ TEST_CASE("compare: zeros, constants, NaNs and infinities are as the vendor has 
     const Comparison with_inf = of(hurt, ramp, 1, *kernels);
     CHECK(with_inf.max_absolute_error == std::numeric_limits<double>::infinity());
     CHECK(std::isnan(with_inf.kullback_leibler_divergence));
-    CHECK(std::isnan(of(hurt, hurt, 1, *kernels).max_absolute_error));
+    CHECK(of(hurt, hurt, 1, *kernels).max_absolute_error == 0);
+    CHECK(std::isnan(of(hurt, hurt, 1, *kernels).vendor->max_absolute_error));
     CHECK(*with_inf.max_absolute_at == 33);
   }
+}
+
+TEST_CASE("compare: what both sides have for no number is left out, and what one side has is not") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const std::size_t count : {3U, 40U, 5000U, static_cast<unsigned>(kThreadElements) + 5}) {
+    CAPTURE(count);
+    std::vector<float> x = normal(count, 1), y = x;
+    x[1] = y[1] + 0.5F;
+    const Comparison plain = of(x, y);
+    for (const float odd : {nan, inf, -inf}) {
+      std::vector<float> a = x, b = y;
+      a.insert(a.begin() + 2, odd);
+      b.insert(b.begin() + 2, odd);
+      const Comparison masked = of(a, b);
+      CHECK(masked.elements == count + 1);
+      CHECK(masked.equal == count);
+      for (double Measures::*const measure :
+           {&Measures::cosine_similarity, &Measures::max_absolute_error,
+            &Measures::relative_euclidean_distance, &Measures::kullback_leibler_divergence, &Measures::x_mean,
+            &Measures::x_deviation, &Measures::mean_absolute_error, &Measures::root_mean_square_error,
+            &Measures::max_relative_error, &Measures::mean_relative_error})
+        CHECK(masked.*measure == doctest::Approx(plain.*measure).epsilon(1e-5));
+      CHECK(*masked.max_absolute_at == 1);
+      a[2] = 1;
+      CHECK_FALSE(of(a, b).cosine_similarity > 0);
+      a[2] = -odd;
+      if (odd != odd) continue;
+      CHECK_FALSE(of(a, b).cosine_similarity > 0);
+    }
+  }
+}
+
+TEST_CASE("compare: the quotients of tiny numbers are theirs") {
+  std::vector<float> x(100, 1e-19F), y(100, -1e-19F);
+  CHECK(of(x, y).cosine_similarity == doctest::Approx(-1));
+  CHECK(of(x, y).relative_euclidean_distance == doctest::Approx(2));
+  CHECK(of(x, y).max_relative_error == doctest::Approx(2));
+  CHECK(of(x, y).vendor->cosine_similarity == 1);
+  x = y;
+  x[50] *= 1.01F;
+  CHECK(of(x, y).max_relative_error == doctest::Approx(0.01).epsilon(1e-3));
+  // Beside nothing at all, next to nothing is the same, and more is not.
+  const std::vector<float> zeros(100, 0), ones(100, 1);
+  CHECK(of(std::vector<float>(100, 1e-19F), zeros).cosine_similarity == 1);
+  CHECK(std::isnan(of(zeros, y).cosine_similarity));
+  CHECK(std::isinf(of(ones, zeros).relative_euclidean_distance));
 }
 
 TEST_CASE("compare: huge and tiny ranges have shares too") {
@@ -354,25 +402,66 @@ TEST_CASE("compare: distances in units in the last place, in every floating dtyp
                                 reinterpret_cast<const std::byte*>(b.data()), a.size(), bfloats);
     CHECK(bfloats.equal == 197);
   }
+}
+
+namespace {
+
+ComparedArray doubles(const ElementSource& source, ToPairs to_pairs) {
+  return {.source = &source,
+          .dtype = DType::float64,
+          .item_bits = 64,
+          .to_floats =
+              [](const std::byte* from, std::size_t count, float* to) {
+                for (std::size_t i = 0; i < count; ++i) {
+                  double value;
+                  std::memcpy(&value, from + 8 * i, sizeof value);
+                  to[i] = static_cast<float>(value);
+                }
+              },
+          .to_pairs = to_pairs};
+}
+
+void plain_pairs(const std::byte* from, std::size_t count, double* first, double* second) {
+  std::memcpy(first, from, count * sizeof *first);
+  std::fill_n(second, count, 0.0);
+}
+
+}  // namespace
+
+TEST_CASE("compare: float64 is compared in float64, whatever its size") {
+  for (const double scale : {1.0, 1e-200, 1e200, 1e-310, 1e308}) {
+    CAPTURE(scale);
+    std::vector<double> x = {scale, -scale, scale / 2, 0}, y = x;
+    x[1] = -scale * (1 + 1e-9);
+    const Memory a(x.data()), b(y.data());
+    const std::optional<Comparison> got =
+        compare::compare(doubles(a, plain_pairs), doubles(b, plain_pairs), x.size(), 1, Closer::always);
+    REQUIRE(got);
+    CHECK(got->equal == 3);
+    CHECK(got->max_absolute_error == std::fabs(x[1] - y[1]));
+    CHECK(*got->max_absolute_at == 1);
+    CHECK(got->relative_euclidean_distance == doctest::Approx(1e-9 / 1.5).epsilon(1e-3));
+    CHECK(got->cosine_similarity == doctest::Approx(1));
+    CHECK(got->root_mean_square_error == doctest::Approx(scale * 0.5e-9).epsilon(1e-3));
+    CHECK(got->x_deviation == doctest::Approx(scale * 0.7395).epsilon(1e-3));
+    CHECK(got->max_relative_error == doctest::Approx(1e-9).epsilon(1e-3));
+    CHECK(got->vendor->max_absolute_error != got->max_absolute_error);
+    CHECK(got->detail->within_thousandth == 1);
+    y[1] = scale;
+    const std::optional<Comparison> other =
+        compare::compare(doubles(a, plain_pairs), doubles(b, plain_pairs), x.size(), 1);
+    REQUIRE(other);
+    CHECK(other->cosine_similarity == doctest::Approx(0.25 / 2.25));
+  }
   const double one = 1, next = std::nextafter(1.0, 2.0);
   const Memory a(&one), b(&next);
-  const ComparedArray x{.source = &a,
-                        .dtype = DType::float64,
-                        .item_bits = 64,
-                        .to_floats = [](const std::byte* from, std::size_t count, float* to) {
-                          for (std::size_t i = 0; i < count; ++i) {
-                            double value;
-                            std::memcpy(&value, from + 8 * i, sizeof value);
-                            to[i] = static_cast<float>(value);
-                          }
-                        }};
-  ComparedArray y = x;
-  y.source = &b;
-  const std::optional<Comparison> doubles = compare::compare(x, y, 1, 1);
-  REQUIRE(doubles);
-  CHECK(*doubles->max_ulp == 1);
-  CHECK(doubles->equal == 0);
-  CHECK(doubles->max_absolute_error == 0);
+  const std::optional<Comparison> got =
+      compare::compare(doubles(a, plain_pairs), doubles(b, plain_pairs), 1, 1);
+  REQUIRE(got);
+  CHECK(*got->max_ulp == 1);
+  CHECK(got->equal == 0);
+  CHECK(got->max_absolute_error == next - one);
+  CHECK(got->vendor->max_absolute_error == 0);
 }
 
 TEST_CASE("compare: every float16 becomes its float32 at every instruction set") {

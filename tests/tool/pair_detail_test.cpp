@@ -49,6 +49,7 @@ struct DetailReference {
     detail.golden_infinite += std::isinf(y);
     const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
     detail.unlike += !alike;
+    detail.alike += alike;
     detail.not_close += !alike;
   }
 
@@ -85,6 +86,7 @@ void check_detail(const std::vector<float>& x, const std::vector<float>& y) {
     CHECK(got.golden_peak == expected.golden_peak);
     CHECK(got.not_close == expected.not_close);
     CHECK(got.unlike == expected.unlike);
+    CHECK(got.alike == expected.alike);
     CHECK(got.mine_nan == expected.mine_nan);
     CHECK(got.mine_infinite == expected.mine_infinite);
     CHECK(got.golden_nan == expected.golden_nan);

@@ -63,15 +63,17 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                or the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
                                'default', a cosine of 0.99 and a Euclidean distance of 0.05. The first tensor
                                that is not equal is told besides. Equal tensors keep every limit, also with
-                               NaNs in them
+                               NaNs in them; a NaN or infinity on one side alone keeps none
       --fail-under LIST        as --limits
       --json                   everything as JSON on stdout, instead of the summary
 
 Tensors go together by operator, role and index, and by model and step where both dumps tell them, by step alone
 where each has one model; an output also by the name of the framework's operator that a record of either dump
 holds. Of several operators of one name those with the same task, type and shape go together, then by their turn.
-Both are taken as float32, as msaccucmp takes them, and sums are float64, of large tensors over runs of 16 terms.
-Measures, with x mine, y golden and r = |x/y-1|, 0 where y is 0:
+Numbers are compared as they are: integers by their exact difference, float64 in float64, complex ones by |x-y|
+(their means are of magnitudes). NaN, or the same infinity, on both sides is left out, and told. Sums are float64,
+of large tensors over runs of 16 terms. The ten columns of the csv are msaccucmp's, which takes all as float32.
+Measures, with x mine, y golden and r = |x-y|/|y|, 0 where y is 0 (or below 2.2e-16, if others are not so small):
 
   0  cosine    CosineSimilarity           5  std       StandardDeviation: means and deviations
   1  max_abs   MaxAbsoluteError           6  mean_abs  MeanAbsoluteError

@@ -50,10 +50,10 @@ double peak_to_noise(const Comparison& c) {
 /// The correlation of both sides, which a scale and an offset do not change.
 double pearson(const Comparison& c) {
   if (c.equal == c.elements) return 1;
-  const double x_square = c.x_deviation * c.x_deviation + c.x_mean * c.x_mean;
-  const double y_square = c.y_deviation * c.y_deviation + c.y_mean * c.y_mean;
-  const double covariance = c.cosine_similarity * std::sqrt(x_square * y_square) - c.x_mean * c.y_mean;
-  return std::clamp(covariance / (c.x_deviation * c.y_deviation), -1.0, 1.0);
+  const double x_offset = c.x_mean / c.x_deviation;
+  const double y_offset = c.y_mean / c.y_deviation;
+  const double lengths = std::hypot(1.0, x_offset) * std::hypot(1.0, y_offset);
+  return std::clamp(c.cosine_similarity * lengths - x_offset * y_offset, -1.0, 1.0);
 }
 
 /// The error in units of the one that is to be expected.
@@ -124,6 +124,13 @@ std::string deviation_number(double value) {
   return number(std::fabs(value) < 0.001 ? 0.0 : value, "%.3f");
 }
 
+/// What the vendor has to say.
+Comparison as_vendor(const Comparison& comparison) {
+  Comparison vendor = comparison;
+  if (comparison.vendor) static_cast<compare::Measures&>(vendor) = *comparison.vendor;
+  return vendor;
+}
+
 /// Whether the vendor refuses an answer.
 bool refused(const Measure& measure, const Comparison& c) {
   if (is(measure, kCosine)) return c.x_is_zero || c.y_is_zero;
@@ -173,7 +180,14 @@ bool needs_detail(std::span<const Measure* const> chosen, std::span<const Thresh
                      [](const Threshold& threshold) { return threshold.measure->needs_detail; });
 }
 
-std::string measure_text(const Measure& measure, const Comparison& comparison, bool scalar) {
+std::string cosine_text(const Comparison& comparison, bool scalar) {
+  Comparison ours = comparison;
+  ours.vendor.reset();
+  return measure_text(kMeasures[kCosine], ours, scalar);
+}
+
+std::string measure_text(const Measure& measure, const Comparison& told, bool scalar) {
+  const Comparison comparison = as_vendor(told);
   if (is(measure, kCosine) && scalar) return "1.000000";
   if (refused(measure, comparison)) return "NaN";
   if (is(measure, kDeviation)) {
@@ -183,7 +197,8 @@ std::string measure_text(const Measure& measure, const Comparison& comparison, b
   return number(measure.value(comparison), "%.6f");
 }
 
-std::string measure_remark(const Measure& measure, const Comparison& comparison, bool scalar) {
+std::string measure_remark(const Measure& measure, const Comparison& told, bool scalar) {
+  const Comparison comparison = as_vendor(told);
   if (is(measure, kCosine) && scalar) return "This tensor is scalar.";
   if (!refused(measure, comparison)) return {};
   if (!is(measure, kCosine)) return std::string(measure.name) + ": the tensors are empty.";

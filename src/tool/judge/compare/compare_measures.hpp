@@ -37,7 +37,10 @@ std::span<const Measure> measures();
 /// Whether one of them needs Comparison::detail.
 bool needs_detail(std::span<const Measure* const> chosen, std::span<const Threshold> thresholds);
 
-/// The value as the vendor prints it: six decimals, "NaN" where the vendor refuses an answer, "nan" where a
+/// The cosine as the vendor would print it, of the numbers as they are.
+std::string cosine_text(const compare::Comparison& comparison, bool scalar);
+
+/// The vendor's value as it prints it: six decimals, "NaN" where the vendor refuses an answer, "nan" where a
 /// sum is not a number.
 std::string measure_text(const Measure& measure, const compare::Comparison& comparison, bool scalar);
 

@@ -89,6 +89,8 @@ void write_comparison(JsonWriter& json, const CompareReport& report, const PairR
   if (result.shape != my_shape) json.key("compared_shape").json(shape_text(result.shape));
   if (!result.remark.empty()) json.key("remark").text(result.remark);
   json.key("elements").number(c.elements).key("equal").number(c.equal);
+  if (c.detail && c.detail->alike != 0) json.key("left_out").number(c.detail->alike);
+  if (c.detail && c.detail->unlike != 0) json.key("not_finite_on_one_side").number(c.detail->unlike);
   if (c.max_ulp) json.key("max_ulp").number(*c.max_ulp);
   if (c.max_absolute_at) {
     json.key("max_abs_at").json(position_text(*c.max_absolute_at, result.shape));
@@ -138,6 +140,16 @@ class Farthest {
   std::size_t count_ = 0;
 };
 
+/// "2 for 1", with as many digits as tell them apart.
+std::string apart_text(double mine, double golden) {
+  std::string text = number_text(mine), other = number_text(golden);
+  if (text == other && mine != golden) {
+    text = JsonWriter().real(mine).take();
+    other = JsonWriter().real(golden).take();
+  }
+  return text + " for " + other;
+}
+
 std::vector<std::string> ranking_row(const CompareReport& report, const PairResult& result) {
   const Comparison& c = *result.comparison;
   const DumpTensor& tensor = report.mine.tensors[*result.pair.mine];
@@ -148,13 +160,12 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
   std::snprintf(equal, sizeof equal, "%.2f%%", percent);
   std::string at = "-";
   if (c.max_absolute_at) {
-    at = position_text(*c.max_absolute_at, result.shape) + " " + number_text(c.x_at_max) + " for " +
-         number_text(c.y_at_max);
+    at = position_text(*c.max_absolute_at, result.shape) + " " + apart_text(c.x_at_max, c.y_at_max);
   }
   return {printable(report.tensor_name(result)),
           (file.boot ? "boot " + std::to_string(*file.boot) + " " : std::string()) +
               (file.place.empty() ? "-" : printable(file.place)),
-          measure_text(measures()[0], c, is_scalar(tensor)),
+          cosine_text(c, is_scalar(tensor)),
           number_text(c.relative_euclidean_distance),
           number_text(c.max_absolute_error),
           at,
@@ -167,6 +178,11 @@ void print_kept(const char* side, const DumpSide& dump) {
   for (const auto& [kept, count] : dump.kept)
     std::printf("%s: %s %s\n", side, count_text(count, "tensor").c_str(),
                 printable(kept_words(kept)).c_str());
+}
+
+/// How many elements are NaN or infinite on one side, and not so on the other, which no limit allows.
+std::uint64_t unlike(const Comparison& comparison) {
+  return comparison.detail ? comparison.detail->unlike : 0;
 }
 
 using PairedCounts = std::map<PairedBy, std::size_t>;
@@ -196,8 +212,8 @@ std::vector<Threshold> CompareReport::limits_of(const PairResult& result) const 
 }
 
 bool CompareReport::diverges(const PairResult& result) const {
-  // What is equal, NaNs included, has NaNs for measures and diverges nowhere.
   if (!result.comparison || result.comparison->equal == result.comparison->elements) return false;
+  if (unlike(*result.comparison)) return true;
   const std::vector<Threshold> limits = limits_of(result);
   return !std::all_of(limits.begin(), limits.end(),
                       [&](const Threshold& threshold) { return threshold.kept_by(*result.comparison); });
@@ -218,6 +234,9 @@ std::string broken_limits(const CompareReport& report, const PairResult& result)
               number_text(threshold.measure->value(*result.comparison)) +
               (threshold.measure->larger_is_better ? " < " : " > ") + number_text(threshold.limit);
   }
+  const std::uint64_t count = unlike(*result.comparison);
+  if (limits.empty() && count != 0)
+    limits = count_text(count, "element") + " NaN or infinite on one side alone";
   return limits;
 }
 

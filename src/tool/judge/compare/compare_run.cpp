@@ -6,13 +6,13 @@
 #include <string>
 
 #include "opdump/impl/stats/non_finite.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_order.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/judge/compare/rounded_elements.hpp"
-#include "src/tool/read/dump/elements.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
 
 namespace opdump::tool {
@@ -130,11 +130,14 @@ void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   if (!opened) return;
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
-  if (lacks_imaginary(x, y)) add_remark("complex: the imaginary part is not compared", result);
   if (lacks_golden_card(x, y))
     add_remark("a card tells what mine stand for, and none what golden's do", result);
   const compare::Closer closer = detail ? compare::Closer::always : compare::Closer::where_not_finite;
   result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads, closer);
+  if (const std::uint64_t alike =
+          result.comparison && result.comparison->detail ? result.comparison->detail->alike : 0;
+      alike != 0)
+    add_remark(count_text(alike, "element") + " left out, NaN or the same infinity on both sides", result);
   if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
   if (pair.failed()) {
     result.problem = pair.problem();
@@ -240,10 +243,6 @@ class PairsCompared {
 };
 
 }  // namespace
-
-bool lacks_imaginary(const DumpTensor& mine, const DumpTensor& golden) {
-  return is_complex(mine.dtype) || is_complex(golden.dtype);
-}
 
 bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden) {
   return mine.quant != nullptr && golden.quant == nullptr && mine.dtype == golden.dtype;

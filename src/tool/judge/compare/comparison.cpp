@@ -6,19 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "opdump/impl/stats/numbers.hpp"
+#include "src/tool/judge/compare/exact_pairs.hpp"
+#include "src/tool/judge/compare/pair_blocks.hpp"
 
 namespace opdump::compare {
 namespace {
-
-/// Blocks of both sides, their float32 form included, lie in the nearest cache while one loop after the other
-/// goes through them.
-constexpr std::size_t kBlockElements = 1024;
-/// What one thread takes at a time; partial sums are added up in the order of these.
-constexpr std::uint64_t kPartElements = kThreadElements;
 
 struct Maximum {
   float value = 0;
@@ -189,61 +184,12 @@ PairSums add_block(const PairKernels& kernels, const PairReader& pair, std::size
   return block;
 }
 
-/// Something of each part is kept in memory, so that their number fits.
-std::size_t part_count(std::uint64_t elements) {
-  return static_cast<std::size_t>((elements + kPartElements - 1) / kPartElements);
-}
-
-struct Block {
-  std::size_t worker;
-  std::size_t part;
-  std::uint64_t first;
-  std::size_t count;
-};
-
-/// Calls `use(block, reader)` for every block of every part, the blocks of one part in order on one thread,
-/// which is the worker. False when a source cannot be read.
-template <class Use>
-bool for_each_block(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
-                    std::size_t workers, Use use) {
-  const std::size_t parts = part_count(elements);
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> good{true};
-  const auto work = [&](std::size_t worker) {
-    PairReader reader(x, y);
-    for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
-      const std::uint64_t end = std::min(elements, (part + 1) * kPartElements);
-      for (std::uint64_t first = part * kPartElements; first < end; first += kBlockElements) {
-        const std::size_t count =
-            static_cast<std::size_t>(std::min<std::uint64_t>(end - first, kBlockElements));
-        if (!good.load(std::memory_order_relaxed)) return;
-        if (!reader.read(first, count)) {
-          good.store(false, std::memory_order_relaxed);
-          return;
-        }
-        use(Block{worker, part, first, count}, reader);
-      }
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < workers; ++i) helpers.emplace_back(work, i);
-  work(0);
-  for (std::thread& helper : helpers) helper.join();
-  return good.load(std::memory_order_relaxed);
-}
-
 /// Takes few of many elements, and of all stretches of them.
 void add_sample(const Block& block, const PairReader& pair, bool is_one_of_many, DetailSample& sample) {
   constexpr std::size_t kTaken = 8;
   const std::size_t stride = is_one_of_many ? 1024 : 128;
   for (std::size_t i = 0; i < block.count; i += stride)
     sample.add(pair.x() + i, pair.y() + i, std::min(kTaken, block.count - i));
-}
-
-/// Adds up what all workers saw; nothing where the sample misled.
-std::optional<PairDetail> end_of(std::vector<DetailLook>& looks) {
-  for (std::size_t i = 1; i < looks.size(); ++i) looks[0].add(looks[i]);
-  return looks[0].end();
 }
 
 double deviation_from_squares(double sum, double squares, double count) {
@@ -295,45 +241,51 @@ void compare_first(const FirstPass& pass, double count, Comparison& result) {
   if (pass.relative.value > 0) result.max_relative_at = pass.relative.at;
 }
 
-}  // namespace
+/// What the float32 of two arrays tells of the numbers that they hold.
+struct FloatFacts {
+  bool all_finite = true;  ///< elements, and their differences
+  bool is_tiny = false;    ///< a side has no element of a usual size, but others
+};
 
-std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
-                                  unsigned threads, Closer closer, const PairKernels& kernels) {
+/// Both sides as msaccucmp takes them.
+std::optional<Comparison> compare_floats(const ComparedArray& x, const ComparedArray& y,
+                                         std::uint64_t elements, std::size_t workers, bool detail,
+                                         const PairKernels& kernels, FloatFacts& facts) {
   Comparison result;
   result.elements = elements;
   const std::size_t parts = part_count(elements);
-  const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(parts, 1));
   const bool is_many = elements >= kThreadElements;
   const bool same_dtype = x.dtype == y.dtype && x.item_bits == y.item_bits;
   const AddExact add_exact = same_dtype ? exact_kernel(x.dtype, kernels) : nullptr;
 
   std::vector<FirstPass> first(parts);
-  std::vector<DetailSample> samples(closer == Closer::never ? 0 : workers);
+  std::vector<DetailSample> samples(detail ? workers : 0);
   SharedMaximum max_absolute, max_relative;
-  const bool read = for_each_block(x, y, elements, workers, [&](const Block& at, const PairReader& pair) {
-    const std::size_t count = at.count;
-    if (closer != Closer::never) add_sample(at, pair, is_many, samples[at.worker]);
-    FirstPass& pass = first[at.part];
-    const PairSums block = add_block(kernels, pair, count, is_many);
-    if (block.max_absolute > pass.absolute.value && max_absolute.reaches(block.max_absolute)) {
-      max_absolute.raise(block.max_absolute);
-      pass.absolute = find(block.max_absolute, absolute_error, pair.x(), pair.y(), count, at.first);
-    }
-    if (block.max_relative > pass.relative.value && max_relative.reaches(block.max_relative)) {
-      max_relative.raise(block.max_relative);
-      pass.relative = find(block.max_relative, relative_error, pair.x(), pair.y(), count, at.first);
-    }
-    pass.sums.add(block);
-    if (add_exact != nullptr) {
-      add_exact(pair.x_bytes(), pair.y_bytes(), count, pass.exact);
-    } else if (same_dtype && x.dtype == DType::float64) {
-      add_exact_float64(pair.x_bytes(), pair.y_bytes(), count, pass);
-    } else if (same_dtype && x.item_bits % 8 == 0) {
-      pass.exact.equal += count_equal(pair.x_bytes(), pair.y_bytes(), count, x.item_bits);
-    } else {
-      pass.exact.equal += count_equal(pair.x(), pair.y(), count);
-    }
-  });
+  const bool read =
+      for_each_block<PairReader>(x, y, elements, workers, [&](const Block& at, const PairReader& pair) {
+        const std::size_t count = at.count;
+        if (detail) add_sample(at, pair, is_many, samples[at.worker]);
+        FirstPass& pass = first[at.part];
+        const PairSums block = add_block(kernels, pair, count, is_many);
+        if (block.max_absolute > pass.absolute.value && max_absolute.reaches(block.max_absolute)) {
+          max_absolute.raise(block.max_absolute);
+          pass.absolute = find(block.max_absolute, absolute_error, pair.x(), pair.y(), count, at.first);
+        }
+        if (block.max_relative > pass.relative.value && max_relative.reaches(block.max_relative)) {
+          max_relative.raise(block.max_relative);
+          pass.relative = find(block.max_relative, relative_error, pair.x(), pair.y(), count, at.first);
+        }
+        pass.sums.add(block);
+        if (add_exact != nullptr) {
+          add_exact(pair.x_bytes(), pair.y_bytes(), count, pass.exact);
+        } else if (same_dtype && x.dtype == DType::float64) {
+          add_exact_float64(pair.x_bytes(), pair.y_bytes(), count, pass);
+        } else if (same_dtype && x.item_bits % 8 == 0) {
+          pass.exact.equal += count_equal(pair.x_bytes(), pair.y_bytes(), count, x.item_bits);
+        } else {
+          pass.exact.equal += count_equal(pair.x(), pair.y(), count);
+        }
+      });
   if (!read) return std::nullopt;
   FirstPass all;
   for (const FirstPass& pass : first) {
@@ -348,12 +300,15 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
   result.equal = all.exact.equal;
   if (add_exact != nullptr) result.max_ulp = all.exact.max_ulp;
   if (same_dtype && x.dtype == DType::float64) result.max_ulp = all.max_ulp64;
-  if (closer != Closer::never && result.equal == elements) result.detail.emplace();
   if (elements == 0) {
     result.max_absolute_error = result.max_relative_error = result.kullback_leibler_divergence = kNan;
     result.x_deviation = result.y_deviation = kNan;
     return result;
   }
+
+  facts.all_finite = std::isfinite(all.sums.absolute);
+  facts.is_tiny = std::max(-all.sums.x_min, all.sums.x_max) < static_cast<float>(kTiny) ||
+                  std::max(-all.sums.y_min, all.sums.y_max) < static_cast<float>(kTiny);
 
   const bool diverges = std::isfinite(all.sums.x) && std::isfinite(all.sums.y);
   const bool deviates =
@@ -362,31 +317,30 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
   const bool differs = diverges && !(all.sums.absolute == 0);
   const ShareOf p_of = ShareOf::range(all.sums.x_min, all.sums.x_max);
   const ShareOf q_of = ShareOf::range(all.sums.y_min, all.sums.y_max);
-  const bool looks_closer =
-      !result.detail && (closer == Closer::always ||
-                         (closer == Closer::where_not_finite && !std::isfinite(result.max_absolute_error)));
-  const bool all_finite = std::isfinite(all.sums.absolute);
+  const bool looks_closer = detail && facts.all_finite && result.equal != elements;
   SecondPass second;
   if (differs || deviates || looks_closer) {
     std::vector<SecondPass> passes(parts);
     std::vector<DetailLook> looks;
     if (looks_closer) {
       for (std::size_t i = 1; i < samples.size(); ++i) samples[0].add(samples[i]);
-      looks.assign(workers, DetailLook(kernels, samples[0].places(), all_finite));
+      looks.assign(workers, DetailLook(kernels, samples[0].places()));
     }
     const auto look = [&](const Block& at, const PairReader& pair) {
       looks[at.worker].add(pair.x(), pair.y(), at.count);
     };
-    const bool again = for_each_block(x, y, elements, workers, [&](const Block& at, const PairReader& pair) {
-      SecondPass block;
-      if (differs) kernels.add_divergence(pair.x(), pair.y(), at.count, p_of, q_of, block.divergence);
-      if (deviates) {
-        kernels.add_deviation(pair.x(), pair.y(), at.count, result.x_mean, result.y_mean, block.deviation);
-      }
-      passes[at.part].divergence.add(block.divergence);
-      passes[at.part].deviation.add(block.deviation);
-      if (looks_closer) looks[at.worker].add(pair.x(), pair.y(), at.count);
-    });
+    const bool again =
+        for_each_block<PairReader>(x, y, elements, workers, [&](const Block& at, const PairReader& pair) {
+          SecondPass block;
+          if (differs) kernels.add_divergence(pair.x(), pair.y(), at.count, p_of, q_of, block.divergence);
+          if (deviates) {
+            kernels.add_deviation(pair.x(), pair.y(), at.count, result.x_mean, result.y_mean,
+                                  block.deviation);
+          }
+          passes[at.part].divergence.add(block.divergence);
+          passes[at.part].deviation.add(block.deviation);
+          if (looks_closer) looks[at.worker].add(pair.x(), pair.y(), at.count);
+        });
     if (!again) return std::nullopt;
     for (const SecondPass& pass : passes) {
       second.divergence.add(pass.divergence);
@@ -395,12 +349,11 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
     if (looks_closer) {
       result.detail = end_of(looks);
       if (!result.detail) {
-        looks.assign(workers, DetailLook(kernels, {}, all_finite));
-        if (!for_each_block(x, y, elements, workers, look)) return std::nullopt;
+        looks.assign(workers, DetailLook(kernels, {}));
+        if (!for_each_block<PairReader>(x, y, elements, workers, look)) return std::nullopt;
         result.detail = end_of(looks);
       }
-      if (all_finite)
-        result.detail->golden_peak = static_cast<double>(std::max(-all.sums.y_min, all.sums.y_max));
+      result.detail->golden_peak = static_cast<double>(std::max(-all.sums.y_min, all.sums.y_max));
     }
   }
   if (!diverges) {
@@ -417,6 +370,23 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
     result.x_deviation = deviation_from_squares(all.sums.x, all.sums.xx, count);
     result.y_deviation = deviation_from_squares(all.sums.y, all.sums.yy, count);
   }
+  return result;
+}
+
+}  // namespace
+
+std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
+                                  unsigned threads, Closer closer, const PairKernels& kernels) {
+  const std::size_t workers = worker_count(elements, threads);
+  const bool floats_do = x.to_pairs == nullptr && y.to_pairs == nullptr;
+  FloatFacts facts;
+  std::optional<Comparison> result =
+      compare_floats(x, y, elements, workers, floats_do && closer == Closer::always, kernels, facts);
+  if (!result || elements == 0) return result;
+  const bool is_equal = result->equal == elements && (floats_do || x.dtype == y.dtype);
+  const bool suffices = facts.all_finite && (is_equal || (floats_do && !facts.is_tiny));
+  if (!suffices && !compare_exactly(x, y, elements, workers, closer, kernels, *result)) return std::nullopt;
+  if (closer != Closer::never && result->equal == elements && !result->detail) result->detail.emplace();
   return result;
 }
 

@@ -23,20 +23,21 @@ class ElementSource {
   ~ElementSource() = default;
 };
 
+/// Turns them into float64, exactly, as two numbers each: a real number is the sum of both, which an int64
+/// needs; of a complex one the first is the real part, the second the imaginary one.
+using ToPairs = void (*)(const std::byte* from, std::size_t count, double* first, double* second);
+
 /// One side of a comparison.
 struct ComparedArray {
   const ElementSource* source = nullptr;
   DType dtype = DType::undefined;
   std::uint32_t item_bits = 0;  ///< bits of an element, 1 to 128
   ToFloats to_floats = nullptr;
+  ToPairs to_pairs = nullptr;  ///< null: float32 holds each element
 };
 
-/// The comparison of two arrays with the same number of elements. Both are taken as float32, as msaccucmp
-/// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are first added up as
-/// float32, unless they leave its range. `x` is ours, `y` the golden one. Source of the ten measures:
-/// msaccucmp.
-struct Comparison {
-  std::uint64_t elements = 0;
+/// What most limits ask of two arrays with the same number of elements. `x` is ours, `y` the golden one.
+struct Measures {
   double cosine_similarity = 0;
   double max_absolute_error = 0;
   double accumulated_relative_error = 0;
@@ -53,6 +54,16 @@ struct Comparison {
 
   bool x_is_zero = false;  ///< its norm is 0, for the cosine
   bool y_is_zero = false;
+};
+
+/// The comparison of two arrays, of numbers as they are: integers by their exact difference, complex numbers
+/// by the distance of both parts, their means and shares by the magnitude. A NaN on both sides, or the same
+/// infinity, is left out. Sums are float64; from kThreadElements elements on, 16 terms of what float32 holds
+/// are first added up as float32, unless they leave its range.
+struct Comparison : Measures {
+  std::uint64_t elements = 0;
+  /// Where they differ: what msaccucmp, which takes both sides as float32, has to say.
+  std::optional<Measures> vendor;
 
   std::uint64_t equal =
       0;  ///< elements of the same value: equal bits, except the sign of zero and NaNs' bits
@@ -70,8 +81,8 @@ struct Comparison {
       summary_distance;  ///< of statistics, where a side has nothing else; all other measures are NaN then
 };
 
-/// Whether a comparison looks closer at pairs that are not equal: never, where an error is not finite, or
-/// always.
+/// Whether a comparison looks closer at pairs: never, where an element is NaN or infinite, or at all that are
+/// not equal.
 enum class Closer { never, where_not_finite, always };
 
 /// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of

@@ -10,8 +10,8 @@
 
 namespace opdump::tool {
 
-/// The numbers that the elements of another source stand for, as float32. Refers to the source and to the
-/// quantisation. Elements have 8 bits or more.
+/// The numbers that the elements of another source stand for, as float32, or float64 where elements of more
+/// than 16 bits need it. Refers to the source and to the quantisation. Elements have 8 bits or more.
 class DequantisedElements final : public compare::ElementSource {
  public:
   DequantisedElements(const compare::ElementSource& stored, const Quantisation& quant, DType dtype,
@@ -22,6 +22,9 @@ class DequantisedElements final : public compare::ElementSource {
         item_bytes_(info(dtype).bits / 8),
         blocks_(block_format(quant)) {}
 
+  /// Of the numbers.
+  DType dtype() const { return item_bytes_ > 2 ? DType::float64 : DType::float32; }
+
   /// Whether it is known what each element stands for. False: nothing can be read.
   bool fits() const {
     return blocks_ != nullptr ? item_bytes_ == 1
@@ -29,14 +32,17 @@ class DequantisedElements final : public compare::ElementSource {
   }
 
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const override {
-    const std::uint64_t first = offset / sizeof(float);
-    const std::size_t elements = count / sizeof(float);
-    const bool read =
-        blocks_ != nullptr ? read_blocks(first, elements, buffer) : read_each(first, elements, buffer);
+    const std::size_t bytes = info(dtype()).bits / 8;
+    const std::uint64_t first = offset / bytes;
+    const std::size_t elements = count / bytes;
+    const bool read = blocks_ != nullptr          ? read_blocks(first, elements, buffer)
+                      : dtype() == DType::float64 ? read_each<double>(first, elements, buffer)
+                                                  : read_each<float>(first, elements, buffer);
     return read ? buffer : nullptr;
   }
 
  private:
+  template <class Real>
   bool read_each(std::uint64_t index, std::size_t elements, std::byte* to) const {
     constexpr std::size_t kPiece = 512;
     for (std::size_t left = elements; left != 0;) {
@@ -46,8 +52,8 @@ class DequantisedElements final : public compare::ElementSource {
       if (from == nullptr) return false;
       double numbers[kPiece];
       read_elements_(from, now, numbers);
-      for (std::size_t i = 0; i < now; ++i, to += sizeof(float)) {
-        const float real = static_cast<float>(reals_.real(numbers[i], index++));
+      for (std::size_t i = 0; i < now; ++i, to += sizeof(Real)) {
+        const Real real = static_cast<Real>(reals_.real(numbers[i], index++));
         std::memcpy(to, &real, sizeof real);
       }
       left -= now;

@@ -93,14 +93,10 @@ class DoubtfulPairs {
     if (!result.comparison || result.comparison->summary_distance) return;
     const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
     const DumpTensor& golden = report.golden.tensors[*result.pair.golden];
-    complex_ += lacks_imaginary(mine, golden) ? 1 : 0;
     uncarded_ += lacks_golden_card(mine, golden) ? 1 : 0;
   }
 
   void tell(const SearchReport& search) const {
-    if (complex_ != 0)
-      search.note(count_text(complex_, "tensor") + (complex_ == 1 ? " is" : " are") +
-                  " complex: the imaginary part is not compared, as msaccucmp does not");
     if (uncarded_ != 0)
       search.note(
           "a card tells what the integers of " + count_text(uncarded_, "tensor") +
@@ -109,7 +105,6 @@ class DoubtfulPairs {
   }
 
  private:
-  std::uint64_t complex_ = 0;
   std::uint64_t uncarded_ = 0;
 };
 

@@ -12,7 +12,11 @@ compare::ToFloats to_floats(DType dtype) {
 }  // namespace
 
 compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype) {
-  return {.source = &source, .dtype = dtype, .item_bits = info(dtype).bits, .to_floats = to_floats(dtype)};
+  return {.source = &source,
+          .dtype = dtype,
+          .item_bits = info(dtype).bits,
+          .to_floats = to_floats(dtype),
+          .to_pairs = pair_reader(dtype)};
 }
 
 /// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
@@ -57,7 +61,7 @@ bool OpenPair::open_side(std::size_t i, const DumpSide& dump, const DumpTensor& 
   arrays_[i] = array_of(side.stored, tensor.dtype);
   if (tensor.quant == nullptr) return true;
   if (open_real(tensor, order, side)) {
-    arrays_[i] = array_of(*side.real, DType::float32);
+    arrays_[i] = array_of(*side.real, side.real->dtype());
     if (i == 0) mine_is_real_ = true;
   } else {
     remark_ = "the scales of the card do not fit the shape";

@@ -32,6 +32,12 @@ CloseLimits limits_of(const DetailSample::Places& places) {
   return limits;
 }
 
+/// What is not zero stays so.
+float rounded_up(double magnitude) {
+  const auto rounded = static_cast<float>(magnitude);
+  return rounded == 0 && magnitude > 0 ? std::numeric_limits<float>::denorm_min() : rounded;
+}
+
 }  // namespace
 
 std::uint32_t Magnitudes::place_of(float magnitude) {
@@ -104,8 +110,8 @@ DetailSample::Places DetailSample::places() const {
   return {.absolute = absolute_.place(), .relative = relative_.place()};
 }
 
-DetailLook::DetailLook(const PairKernels& kernels, const DetailSample::Places& places, bool all_finite)
-    : kernels_(&kernels), places_(places), limits_(limits_of(places)), all_finite_(all_finite) {}
+DetailLook::DetailLook(const PairKernels& kernels, const DetailSample::Places& places)
+    : kernels_(&kernels), places_(places), limits_(limits_of(places)) {}
 
 void DetailLook::add(const float* x, const float* y, std::size_t count) {
   for (std::size_t first = 0; first < count; first += kPiece)
@@ -120,7 +126,8 @@ void DetailLook::add_piece(const float* x, const float* y, std::size_t count) {
   for (std::size_t first = 0; first < count; first += 64) {
     for (std::uint64_t bits = open[first / 64]; bits != 0; bits &= bits - 1, --decided) {
       const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(bits));
-      add_open(x[i], y[i]);
+      add_open(std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i])),
+               std::fabs(static_cast<double>(y[i])));
     }
   }
   finite_ += decided;
@@ -131,32 +138,29 @@ void DetailLook::add_piece(const float* x, const float* y, std::size_t count) {
   absolute_.add_before(places_.absolute, decided - counts.absolute_at);
   relative_.add(places_.relative, counts.relative_at);
   relative_.add_before(places_.relative, decided - counts.relative_at);
-  if (all_finite_) return;
-  double peak = detail_.golden_peak;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::isfinite(x[i]) && std::isfinite(y[i]))
-      peak = std::max(peak, static_cast<double>(std::fabs(y[i])));
-  }
-  detail_.golden_peak = peak;
 }
 
 /// What exact numbers tell of it.
-void DetailLook::add_open(float x, float y) {
-  if (!std::isfinite(x) || !std::isfinite(y)) return count_odd(x, y);
-  const double golden = std::fabs(static_cast<double>(y));
-  const double distance = std::fabs(static_cast<double>(x) - static_cast<double>(y));
+void DetailLook::add_open(double distance, double golden) {
   detail_.not_close += distance > kClose + kClose * golden ? 1 : 0;
-  absolute_.add(static_cast<float>(distance));
-  relative_.add(distance == 0 ? 0 : static_cast<float>(distance / golden));
+  absolute_.add(rounded_up(distance));
+  relative_.add(distance == 0 ? 0 : rounded_up(distance / golden));
   ++finite_;
 }
 
-void DetailLook::count_odd(float x, float y) {
+void DetailLook::add_exact(double distance, double golden) {
+  near_ += distance * static_cast<double>(kNear) <= golden ? 1 : 0;
+  less_near_ += distance * static_cast<double>(kLessNear) <= golden ? 1 : 0;
+  detail_.golden_peak = std::max(detail_.golden_peak, golden);
+  add_open(distance, golden);
+}
+
+void DetailLook::count_odd(double x, double y, bool alike) {
   detail_.mine_nan += std::isnan(x) ? 1 : 0;
   detail_.mine_infinite += std::isinf(x) ? 1 : 0;
   detail_.golden_nan += std::isnan(y) ? 1 : 0;
   detail_.golden_infinite += std::isinf(y) ? 1 : 0;
-  const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
+  detail_.alike += alike ? 1 : 0;
   detail_.unlike += alike ? 0 : 1;
   detail_.not_close += alike ? 0 : 1;
 }
@@ -167,6 +171,7 @@ void DetailLook::add(const DetailLook& other) {
   detail_.golden_nan += other.detail_.golden_nan;
   detail_.golden_infinite += other.detail_.golden_infinite;
   detail_.unlike += other.detail_.unlike;
+  detail_.alike += other.detail_.alike;
   detail_.not_close += other.detail_.not_close;
   near_ += other.near_;
   less_near_ += other.less_near_;

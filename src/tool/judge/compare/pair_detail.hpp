@@ -22,6 +22,8 @@ struct PairDetail {
   std::uint64_t not_close =
       0;  ///< elements that are more than 1e-5 and 1e-5 of the golden one away, and unlike ones
   std::uint64_t unlike = 0;  ///< elements that are NaN, or an infinity, on one side and not so on the other
+  std::uint64_t alike =
+      0;  ///< elements that are NaN, or the same infinity, on both sides: no measure has them
 };
 
 /// Counts magnitudes by their first bits, which are less than 1 % apart.
@@ -81,10 +83,14 @@ class DetailSample {
 /// Adds up the detail of all pairs of elements, in any order. Takes half a MiB.
 class DetailLook {
  public:
-  /// `all_finite`: the caller knows the peak, and that no element is NaN or infinite.
-  DetailLook(const PairKernels& kernels, const DetailSample::Places& places, bool all_finite);
+  DetailLook(const PairKernels& kernels, const DetailSample::Places& places);
 
+  /// Pairs of which no element is NaN or infinite, nor a difference. Leaves the peak to the caller.
   void add(const float* x, const float* y, std::size_t count);
+  /// One of magnitude `golden`.
+  void add_exact(double distance, double golden);
+  /// One with a NaN or infinity; `alike`: on both sides the same.
+  void count_odd(double x, double y, bool alike);
   void add(const DetailLook& other);
 
   /// Nothing where a quantile lies before its place. With places of 0 there always is an answer.
@@ -92,13 +98,11 @@ class DetailLook {
 
  private:
   void add_piece(const float* x, const float* y, std::size_t count);
-  void add_open(float x, float y);
-  void count_odd(float x, float y);
+  void add_open(double distance, double golden);
 
   const PairKernels* kernels_;
   DetailSample::Places places_;
   CloseLimits limits_;
-  bool all_finite_;
   PairDetail detail_;
   std::uint64_t finite_ = 0;
   std::uint64_t near_ = 0;

@@ -1,5 +1,6 @@
 #include "src/tool/read/dump/elements.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -296,6 +297,60 @@ ReadFloats float_reader(DType dtype) {
       return read_other_floats<DType::float8_e8m0>;
     case DType::float4_e2m1:
       return read_other_floats<DType::float4_e2m1>;
+    default:
+      return nullptr;
+  }
+}
+
+namespace {
+
+template <class T>
+void read_plain_pairs(const std::byte* from, std::size_t count, double* first, double* second) {
+  read_plain<T>(from, count, first);
+  std::fill_n(second, count, 0.0);
+}
+
+/// The upper half, and what it leaves.
+template <class T>
+void read_halves(const std::byte* from, std::size_t count, double* first, double* second) {
+  constexpr int kHalf = 32;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T value = load<T>(from + i * sizeof(T));
+    first[i] = std::ldexp(static_cast<double>(value >> kHalf), kHalf);
+    second[i] = static_cast<double>(static_cast<std::uint32_t>(value));
+  }
+}
+
+template <ReadElements kReadParts, std::size_t kPartBytes>
+void read_parts(const std::byte* from, std::size_t count, double* first, double* second) {
+  for (std::size_t i = 0; i < count; ++i) {
+    kReadParts(from + i * 2 * kPartBytes, 1, first + i);
+    kReadParts(from + (i * 2 + 1) * kPartBytes, 1, second + i);
+  }
+}
+
+}  // namespace
+
+ReadPairs pair_reader(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return read_plain_pairs<double>;
+    case DType::int32:
+    case DType::qint32:
+      return read_plain_pairs<std::int32_t>;
+    case DType::uint32:
+      return read_plain_pairs<std::uint32_t>;
+    case DType::int64:
+    case DType::resource:
+      return read_halves<std::int64_t>;
+    case DType::uint64:
+      return read_halves<std::uint64_t>;
+    case DType::complex32:
+      return read_parts<read_floating<Float16Format, double>, 2>;
+    case DType::complex64:
+      return read_parts<read_plain<float>, 4>;
+    case DType::complex128:
+      return read_parts<read_plain<double>, 8>;
     default:
       return nullptr;
   }

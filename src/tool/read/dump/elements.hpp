@@ -19,6 +19,13 @@ using ReadFloats = void (*)(const std::byte* from, std::size_t count, float* to)
 /// Null where `element_reader` is null.
 ReadFloats float_reader(DType dtype);
 
+/// The same as two float64 each, which lose nothing: their sum is a real number, and of a complex one the
+/// first is the real part, the second the imaginary one.
+using ReadPairs = void (*)(const std::byte* from, std::size_t count, double* first, double* second);
+
+/// Null where float32 holds every number of the dtype.
+ReadPairs pair_reader(DType dtype);
+
 /// Whether `dtype` is complex, so that its numbers are magnitudes.
 bool is_complex(DType dtype);
 
