@@ -571,6 +571,40 @@ class Compare(Case):
         (result,), _ = self.compare('--model', 'card.json', '--golden-model', 'card.json', '--limits', 'max_abs=0.4', expect=1)
         self.assertEqual((result['max_abs'], result['golden_there']), (0.5, 2 ** 25))
 
+    def test_what_a_record_has_as_bytes_is_compared_as_what_it_was(self):
+        def put(side, data, original_dtype, role='output', name='Op.op.0.0.1'):
+            one = tensor(tool_case.UINT8, [len(data)], data, original=[2, 2], original_dtype=original_dtype)
+            self.put(name, [one] * (role == 'input'), [one] * (role == 'output'), side)
+        self.write('golden/op.output.0.npy', npy('<f4', [2, 2], floats(1, 2, 3, -2)))
+        put('mine', b'\x38\x40\x44\xc0', tool_case.E4M3)
+        (result,), _ = self.compare()
+        self.assertEqual((result['equal'], result['mine']['dtype'], result['mine']['shape']), (4, 'float8_e4m3fn', [2, 2]))
+        put('mine', b'\x38\x40\x44\x7f', tool_case.E4M3)
+        (result,), _ = self.compare(expect=1)
+        self.assertEqual(result['not_finite_on_one_side'], 1)
+        self.run_tool('convert', '-d', 'mine', '-out', 'out')
+        (name,) = os.listdir(self.path('out'))
+        self.assertIn(b"'descr': '<f8'", self.read('out/' + name))
+        self.write('golden/op.output.0.npy', npy('<f4', [2, 2], floats(1, 15, 2, 0)))
+        put('mine', b'\xf1\x02', -1)
+        (result,), _ = self.compare()
+        self.assertEqual((result['equal'], result['mine']['dtype']), (4, 'uint4'))
+        # Of an input the record does not tell it, and a card does.
+        shutil.rmtree(self.path('golden'))
+        put('mine', b'\xf1\x02', tool_case.UINT8, 'input')
+        self.write('golden/op.input.0.npy', npy('<f4', [2, 2], floats(1, -1, 2, 0)))
+        self.assertIn('the file does not tell its dtype', self.compare(expect=1)[1])
+        for dtype, data, values in (('int4', b'\xf1\x02', (1, -1, 2, 0)),
+                                    ('float8_e5m2fnuz', b'\x40\x44\xc4\x00', (1, 2, -2, 0)),
+                                    ('float8_e4m3fnuz', b'\x40\x48\xc8\x00', (1, 2, -2, 0))):
+            self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+                {'name': 'op', 'type': 'Op', 'inputs': [{'tensor': 'x', 'dtype': dtype, 'shape': [2, 2]}],
+                 'outputs': []}]}).encode())
+            put('mine', data, tool_case.UINT8, 'input')
+            self.write('golden/op.input.0.npy', npy('<f4', [2, 2], floats(*values)))
+            (result,), _ = self.compare('--model', 'card.json')
+            self.assertEqual((result['equal'], result['mine']['dtype']), (4, dtype))
+
     def test_what_is_no_number_on_both_sides_is_left_out(self):
         mask = [-math.inf] * 8
         self.put('Add.mask.1.0.1', [], [one([1, 2, 3 + 1e-6] + mask + [math.nan])], 'mine')

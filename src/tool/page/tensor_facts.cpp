@@ -66,13 +66,10 @@ class FactNumbers {
  private:
   bool read(std::uint64_t first, std::size_t count, std::byte* room, double* numbers) const {
     if (!real_) return read_stored(first, count, room, numbers);
-    const std::byte* const from = real_->read(first * sizeof(float), count * sizeof(float), room);
+    const std::size_t bytes = info(real_->dtype()).bits / 8;
+    const std::byte* const from = real_->read(first * bytes, count * bytes, room);
     if (from == nullptr) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      float number = 0;
-      std::memcpy(&number, from + i * sizeof number, sizeof number);
-      numbers[i] = static_cast<double>(number);
-    }
+    element_reader(real_->dtype())(from, count, numbers);
     return true;
   }
 

@@ -89,7 +89,11 @@ std::string shown_format(const ShownRecord& record, const RecordTensor& tensor) 
 
 std::string dtype_text(const RecordTensor& tensor) {
   if (!tensor.dtype_known) return "dtype " + std::to_string(tensor.dtype_code);
-  std::string text(info(tensor.dtype).name);
+  // The code is of uint8 in either format; see take_true_dtype.
+  const bool is_of_bytes = tensor.dtype_code == info(DType::uint8).ge_code && tensor.dtype != DType::uint8;
+  const std::string_view name = info(tensor.dtype).name;
+  if (is_of_bytes) return std::string(info(DType::uint8).name).append(" (").append(name).append(")");
+  std::string text(name);
   if (tensor.original_dtype != DType::undefined && tensor.original_dtype != tensor.dtype)
     text.append(" (").append(info(tensor.original_dtype).name).append(")");
   return text;

@@ -28,6 +28,10 @@ namespace {
 
 /// Fills in what shape and bytes make of the elements, or what is wrong with them.
 void count_elements(DumpTensor& tensor, bool has_shape) {
+  if (tensor.dtype == DType::undefined) {
+    tensor.problem = "the file does not tell its dtype; a card does ('--model CARD')";
+    return;
+  }
   if (element_reader(tensor.dtype) == nullptr) {
     tensor.problem = "elements of " + std::string(info(tensor.dtype).name) + " are no numbers";
     return;
@@ -347,6 +351,21 @@ void take_blocks(DumpTensor& tensor) {
   tensor.elements = elements.value();
 }
 
+/// Gives a tensor that its record has as bytes the dtype of the card, which has as many of them.
+void take_carded_dtype(const RunTensor& carded, DumpTensor& tensor) {
+  const bool is_of_bytes = tensor.dtype == DType::uint8 || tensor.dtype == DType::undefined;
+  if (!is_of_bytes || tensor.summary || carded.dtype == tensor.dtype || info(carded.dtype).nano_readable)
+    return;
+  const std::vector<Dim>& shape =
+      tensor.layout.original_shape.empty() ? tensor.shape : tensor.layout.original_shape;
+  const Result<std::uint64_t> bytes = packed_bytes(carded.dtype, shape);
+  if (!bytes.ok() || bytes.value() != tensor.data_bytes) return;
+  tensor.dtype = carded.dtype;
+  tensor.shape = shape;
+  tensor.problem.clear();
+  count_elements(tensor, true);
+}
+
 void read_files(std::vector<FoundFile> found, const SearchReport& report, Progress& progress,
                 DumpSide& side) {
   SideReader reader(report, found);
@@ -395,6 +414,7 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
     const RunTensor* const carded =
         found == nullptr ? nullptr : found->tensor(file.op, tensor.is_output, tensor.index);
     if (carded == nullptr) return true;
+    take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
     tensor.name = carded->name;
     tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;

@@ -74,6 +74,20 @@ void read_bytes_as(const std::byte* from, std::size_t count, double* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] = kDecode(std::to_integer<std::uint32_t>(from[i]));
 }
 
+/// Without infinities, and with one zero: the code of the other is the NaN. The bias is one more than usual.
+template <int kMantissaBits>
+double float8_fnuz(std::uint32_t bits) {
+  constexpr std::uint32_t kNan = 0x80;
+  constexpr int kBias = 1 << (6 - kMantissaBits);
+  if (bits == kNan) return std::numeric_limits<double>::quiet_NaN();
+  const int mantissa = static_cast<int>(bits & ((1u << kMantissaBits) - 1));
+  const int exponent = static_cast<int>((bits & 0x7f) >> kMantissaBits);
+  const double size = exponent == 0
+                          ? std::ldexp(mantissa, 1 - kBias - kMantissaBits)
+                          : std::ldexp((1 << kMantissaBits) + mantissa, exponent - kBias - kMantissaBits);
+  return bits > kNan ? -size : size;
+}
+
 double float8_e8m0(std::uint32_t bits) {
   constexpr std::uint32_t kNan = 255;
   return bits == kNan ? std::numeric_limits<double>::quiet_NaN()
@@ -187,6 +201,12 @@ ReadElements element_reader(DType dtype) {
       return read_packed<2, signed_bits<2>>;
     case DType::uint2:
       return read_packed<2, unsigned_bits>;
+    case DType::uint4:
+      return read_packed<4, unsigned_bits>;
+    case DType::float8_e4m3fnuz:
+      return read_bytes_as<float8_fnuz<3>>;
+    case DType::float8_e5m2fnuz:
+      return read_bytes_as<float8_fnuz<2>>;
     case DType::uint1:
       return read_uint1;
     case DType::float8_e5m2:
@@ -285,6 +305,12 @@ ReadFloats float_reader(DType dtype) {
       return read_other_floats<DType::int2>;
     case DType::uint2:
       return read_other_floats<DType::uint2>;
+    case DType::uint4:
+      return read_other_floats<DType::uint4>;
+    case DType::float8_e4m3fnuz:
+      return read_other_floats<DType::float8_e4m3fnuz>;
+    case DType::float8_e5m2fnuz:
+      return read_other_floats<DType::float8_e5m2fnuz>;
     case DType::uint1:
       return read_other_floats<DType::uint1>;
     case DType::hifloat8:

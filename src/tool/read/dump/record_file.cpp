@@ -3,6 +3,38 @@
 #include "src/tool/read/dump/npy_header.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// The dtype of which only an output's record tells that no code is given out for it.
+DType dtype_without_code(std::uint64_t elements, std::uint64_t bytes) {
+  const bool is_half = bytes == (elements + 1) / 2;
+  return is_half && elements > 1 ? DType::uint4 : DType::undefined;
+}
+
+}  // namespace
+
+void take_true_dtype(RecordTensor& tensor) {
+  const bool may_be_bytes = tensor.dtype == DType::uint8 && tensor.has_shape && tensor.has_original_shape &&
+                            tensor.rank == 1 && tensor.dims[0] == tensor.bytes;
+  const Result<std::uint64_t> count = element_count(tensor.original_shape());
+  if (!may_be_bytes || !count.ok() || count.value() == 0) return;
+  const bool has_no_code = tensor.is_output && tensor.original_dtype_code == -1;
+  const bool is_small = tensor.bytes < count.value();
+  DType dtype = tensor.original_dtype;
+  if (has_no_code) {
+    dtype = dtype_without_code(count.value(), tensor.bytes);
+  } else if (!tensor.is_output) {
+    if (!is_small) return;  // it may well be uint8
+  } else if (info(dtype).bits == 0 || dtype == DType::undefined ||
+             (info(dtype).nano_readable && dtype != DType::uint1)) {
+    return;
+  }
+  const Result<std::uint64_t> packed = packed_bytes(dtype, tensor.original_shape());
+  if (dtype != DType::undefined && (!packed.ok() || packed.value() > tensor.bytes)) return;
+  tensor.dtype = dtype;
+  tensor.rank = tensor.original_rank;
+  std::copy_n(tensor.original_dims, tensor.rank, tensor.dims);
+}
 
 RecordFile::Opened RecordFile::fail(Opened what, std::uint64_t offset, const std::string& reason) {
   error_ = error_at(offset, reason);

@@ -14,6 +14,11 @@
 
 namespace opdump::tool {
 
+/// Gives a tensor of a nano record the dtype and shape that it has, where the record has it as so many bytes
+/// of uint8, because the vendor's reader refuses a file of other dtypes: those of the original, or undefined
+/// where the record does not tell them. `dtype_code` stays.
+void take_true_dtype(RecordTensor& tensor);
+
 /// The tensors of one dump record of any format.
 class RecordTensors {
  public:
@@ -23,7 +28,11 @@ class RecordTensors {
 
   /// Gives the next tensor, inputs first; false after the last one.
   bool next(RecordTensor& tensor) {
-    if (NanoReader* const nano = std::get_if<NanoReader>(&reader_)) return nano->next(tensor);
+    if (NanoReader* const nano = std::get_if<NanoReader>(&reader_)) {
+      if (!nano->next(tensor)) return false;
+      take_true_dtype(tensor);
+      return true;
+    }
     if (ProtoReader* const proto = std::get_if<ProtoReader>(&reader_)) return proto->next(tensor);
     std::optional<RecordTensor>& only = std::get<2>(reader_);
     if (!only) return false;
