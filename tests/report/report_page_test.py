@@ -61,11 +61,11 @@ class InBrowser(Case):
         compared = json.loads(self.run_tool('compare', 'mine', 'gold', '--json', expect=1)[0])
         saw, = self.look({'page': 'r.html', 'steps': [['click', '#first']]})
         state = saw['states'][-1]
-        self.assertEqual(state['verdict'], 'First diverging operator: ' + compared['first_diverging']['text'])
+        self.assertEqual(state['verdict'], 'F' + compared['headline']['text'][1:])
         self.assertEqual(state['heading'], 'Softmax op9')
         self.assertEqual(state['hash'], '#op=9&step=0')
         self.assertEqual(state['focus'], 'op-h')
-        self.assertEqual(state['evidence'], compared['ops'][compared['first_diverging']['op']]['evidence'])
+        self.assertEqual(state['evidence'], compared['ops'][compared['headline']['op']]['evidence'])
         theirs = [t for t in compared['tensors'] if t['tensor'].startswith('op9:')][:3]
         self.assertEqual([name for name, _ in state['measured']], ['output 0 \u25b2 diverges', 'input 0', 'input 1'])
         for (_, mine), told in zip(state['measured'], [theirs[2], theirs[0], theirs[1]]):
@@ -146,7 +146,7 @@ class InBrowser(Case):
         saw, printed = self.look({'page': 'r.html', 'script': False, 'shot': 'noscript.png'},
                                  {'page': 'r.html', 'media': 'print', 'shot': 'print.png', 'full': True})
         page = ReportPage(self.read('r.html').decode())
-        self.assertIn('First diverging operator: Softmax', saw['text'])
+        self.assertIn('First cause: Softmax', saw['text'])
         self.assertEqual(saw['text'].count('<tr><th scope="row">'), 50)
         self.assertEqual(len(page.worst()), 50)
         self.assertEqual(printed['states'][-1]['worst'], 50)

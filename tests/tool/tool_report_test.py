@@ -29,6 +29,10 @@ def float32(number):
     return struct.unpack('<f', struct.pack('<f', number))[0]
 
 
+def sentence(text):
+    return text[0].upper() + text[1:]
+
+
 class Report(Case):
     def page(self, *arguments, expect=0, name='report.html'):
         out, _ = self.run_tool('report', *arguments, '-o', name, expect=expect)
@@ -60,7 +64,7 @@ class Report(Case):
         self.made(spoil=3, nan=(1, 6))
         page = self.page('mine', '-g', 'gold', expect=1)
         compared = json.loads(self.run_tool('compare', 'mine', 'gold', '--json', expect=1)[0])
-        self.assertEqual(page.texts['h1'][0], 'First diverging operator: ' + compared['first_diverging']['text'])
+        self.assertEqual(page.texts['h1'][0], sentence(compared['headline']['text']))
         names, verdicts = page.names(), page.column('runs', 'verdict')
         self.assertEqual([(op['name'], op['verdict']) for op in compared['ops']],
                          [(name, VERDICTS[verdict]) for name, verdict in zip(names, verdicts)])
@@ -76,7 +80,7 @@ class Report(Case):
                 self.assertEqual(struct.pack('<f', column[row]), struct.pack('<f', float32(told[measure])),
                                  (measure, row))
         self.assertEqual(page.column('tensors', 'diverges'), [int(t['diverges']) for t in compared['tensors']])
-        first = compared['first_diverging']['op']
+        first = compared['headline']['op']
         self.assertIn({'id': 'first', 'class': 'go', 'href': '#op=3&step=0'}, [a for tag, a in page.tags if tag == 'a'])
         self.assertEqual(names[first], 'op3')
 

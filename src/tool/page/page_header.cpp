@@ -144,6 +144,12 @@ std::string gaps_text(const ReportFacts& facts) {
   return text;
 }
 
+/// With its first letter as a sentence has it.
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 /// "Complete, 15 of 15 records. "; empty where nothing proves it.
 std::string complete_prefix(const JournalFacts& journal) {
   if (journal.journals == 0) return {};
@@ -157,7 +163,7 @@ std::string finding_text(const ReportFacts& facts) {
     return "First operator that is off by itself: " + shortened(printable(facts.own_fault), 4 * kMostName);
   if (facts.verdicts != nullptr) {
     if (facts.verdicts->first())
-      return "First diverging operator: " + shortened(printable(facts.verdicts->first_text()), 4 * kMostName);
+      return sentence(shortened(printable(facts.verdicts->headline()), 4 * kMostName));
     std::size_t compared = 0, failed = 0;
     for (const PairResult& result : facts.dumps.results()) {
       if (!result.pair.mine) continue;

@@ -3,159 +3,151 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
-#include <string_view>
-#include <utility>
+#include <set>
+#include <tuple>
 
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/op_key.hpp"
 #include "src/tool/judge/compare/step_verdicts.hpp"
 
 namespace opdump::tool {
 namespace {
 
-bool is_equal(const PairResult& result) {
-  return result.comparison->equal == result.comparison->elements ||
-         result.comparison->summary_distance == 0.0;
-}
+using Place = std::pair<std::optional<std::uint32_t>, std::string>;
+/// Operators of one boot, place, name and type.
+using Namesakes = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::string>;
 
-double error_of(const PairResult& result) {
-  if (is_equal(result)) return 0;
-  const double error =
-      result.comparison->summary_distance.value_or(result.comparison->relative_euclidean_distance);
-  return std::isnan(error) ? HUGE_VAL : error;
+Namesakes namesakes_of(const DumpFile& file) {
+  return {file.boot, file.place, file.op, file.type};
 }
-
-/// What rounding alone makes in the sums of an operator, about.
-double rounding_of_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return 1e-3;
-    case DType::bfloat16:
-    case DType::int8:
-    case DType::uint8:
-      return 8e-3;
-    default:
-      return info(dtype).bits >= 16 ? 1e-6 : 0.06;
-  }
-}
-
-/// Numbers that a network computes with, not those of shapes and places.
-bool is_computed(DType dtype) {
-  return dtype != DType::boolean &&
-         (info(dtype).bits <= 16 || dtype == DType::float32 || dtype == DType::float64);
-}
-
-/// What one result says of its operator.
-struct ResultFact {
-  std::uint64_t result = 0;
-  std::uint64_t file = 0;
-  double error = 0;
-  double rounding = 0;
-  bool is_output = false;
-  bool is_compared = false;
-  bool is_constant = false;
-  bool is_equal = false;
-  bool diverges = false;
-  bool other_dtype = false;
-  bool is_computed = false;
-};
 
 class OpJudge {
  public:
-  OpJudge(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
-          const std::function<bool(const PairResult&)>& diverges)
-      : mine_(mine),
-        golden_(golden),
-        results_(results),
-        diverges_(diverges),
-        progress_(results.size(), "judging operators") {}
+  explicit OpJudge(JudgedPair& pair) : pair_(pair), progress_(2 * pair.results.size(), "judging operators") {}
 
   OpVerdicts judge() {
-    using Step = std::pair<std::optional<std::uint32_t>, std::string_view>;
-    std::map<Step, std::vector<StepOp>> steps;
-    std::map<OpKey, std::size_t> places;  // in the step
-    for (std::size_t number = 0; number < results_.size(); ++number) {
-      const PairResult& result = results_[number];
-      progress_.add();
-      if (!result.pair.mine) continue;
-      const DumpTensor& tensor = mine_.tensors[*result.pair.mine];
-      const DumpFile& file = mine_.files[tensor.file];
-      std::vector<StepOp>& ops = steps[{file.boot, file.place}];
-      const auto [at, is_new] = places.emplace(key_of(file, tensor.file), ops.size());
-      if (is_new) {
-        ops.emplace_back();
-        ops.back().op.file = tensor.file;
-        ops.back().op.first = number;
-      }
-      ResultFact fact = fact_of(result, tensor);
-      fact.result = number;
-      add(fact, ops[at->second]);
+    gather();
+    add_golden_inputs();
+    bool any = false;
+    for (OpVerdict& op : ops_) {
+      if (op.bad_output) find_fused(pair_, op);
+      weigh_errors(pair_, op);
+      any |= op.bad_output.has_value();
     }
-    OpVerdicts judged;
-    for (const auto& [step, ops] : steps)
-      judge_step(ops, mine_, results_, [&](const OpVerdict& op) { judged.push_back(op); });
-    std::sort(judged.begin(), judged.end(),
-              [](const OpVerdict& a, const OpVerdict& b) { return a.first < b.first; });
-    for (OpVerdict& op : judged) {
+    if (any) find_ambiguous();
+    for (auto& [place, step] : steps_) {
+      std::vector<OpVerdict*> ops;
+      for (const std::size_t op : step) ops.push_back(&ops_[op]);
+      judge_step(pair_, ops);
+    }
+    if (any) find_shift(pair_, ops_);
+    for (OpVerdict& op : ops_) {
       if (op.verdict != Verdict::unpaired) continue;
-      op.problem = op.failed_output ? results_[*op.failed_output].problem : "the dump has no output of it";
+      if (op.failed_output) op.problem = pair_.results[*op.failed_output].problem;
+      if (op.problem.empty()) op.problem = "the dump has no output of it";
     }
-    return judged;
+    return std::move(ops_);
   }
 
  private:
-  ResultFact fact_of(const PairResult& result, const DumpTensor& tensor) const {
-    ResultFact fact;
-    fact.file = tensor.file;
-    fact.is_output = tensor.is_output;
-    fact.is_compared = result.comparison.has_value();
-    if (!fact.is_compared) return fact;
-    const DumpTensor partner = golden_.tensors[*result.pair.golden];
-    fact.error = error_of(result);
-    fact.rounding = std::max(rounding_of_dtype(tensor.dtype), rounding_of_dtype(partner.dtype));
-    fact.is_constant = tensor.constant || partner.constant;
-    fact.is_equal = is_equal(result);
-    fact.diverges = diverges_(result);
-    fact.other_dtype = tensor.dtype != partner.dtype;
-    fact.is_computed = is_computed(tensor.dtype);
-    return fact;
+  void gather() {
+    std::map<OpKey, std::size_t> known;
+    std::size_t number = 0;
+    for (const PairResult& result : pair_.results) {
+      const std::size_t here = number++;
+      progress_.add();
+      if (!result.pair.mine) continue;
+      const DumpTensor& tensor = pair_.mine.tensors[*result.pair.mine];
+      const DumpFile& file = pair_.mine.files[tensor.file];
+      const auto [found, is_new] = known.emplace(key_of(file, tensor.file), ops_.size());
+      if (is_new) {
+        steps_[Place(file.boot, file.place)].push_back(ops_.size());
+        OpVerdict op;
+        op.first = here;
+        op.file = tensor.file;
+        ops_.push_back(op);
+      }
+      add(result, here, tensor, ops_[found->second]);
+    }
   }
 
-  static void add(const ResultFact& fact, StepOp& to) {
-    OpVerdict& op = to.op;
-    const auto result = static_cast<std::size_t>(fact.result);
-    if (!fact.is_compared) {
-      if (fact.is_output && !op.failed_output) op.failed_output = result;
+  void add(const PairResult& result, std::size_t here, const DumpTensor& tensor, OpVerdict& op) const {
+    op.results.push_back(here);
+    if (!result.comparison) {
+      std::optional<std::size_t>& failed = tensor.is_output ? op.failed_output : op.failed_input;
+      if (!failed && !tensor.constant) failed = here;
       return;
     }
-    to.results.push_back(result);
-    if (!op.other_dtype && fact.other_dtype) op.other_dtype = result;
-    op.rounding = std::max(op.rounding, fact.rounding);
-    if (fact.is_output) {
-      to.has_output = true;
-      to.computes |= fact.is_computed;
-      op.output_error = std::max(op.output_error, fact.error);
-      if (!op.unequal_output && !fact.is_equal) op.unequal_output = result;
-      if (!op.bad_output && fact.diverges) op.bad_output = result;
+    const DumpTensor& golden = pair_.golden.tensors[*result.pair.golden];
+    const bool diverges = pair_.diverges(result);
+    if (!op.other_dtype && tensor.dtype != golden.dtype) op.other_dtype = here;
+    if (tensor.is_output) {
+      op.has_output = true;
+      if (!op.unequal_output && !is_equal(result)) op.unequal_output = here;
+      if (!op.bad_output && diverges) op.bad_output = here;
       return;
     }
     ++op.inputs;
-    std::optional<std::size_t>& bad = fact.is_constant ? op.bad_constant : op.bad_input;
-    if (!bad && fact.diverges) bad = result;
-    if (fact.is_constant) {
-      if (!op.unequal_constant && !fact.is_equal) op.unequal_constant = result;
-      return;
-    }
-    op.equal_inputs &= fact.is_equal;
-    op.input_error = std::max(op.input_error, fact.error);
+    const bool constant = tensor.constant || golden.constant;
+    std::optional<std::size_t>& bad = constant ? op.bad_constant : op.bad_input;
+    if (!bad && diverges) bad = here;
+    if (constant && !op.unequal_constant && !is_equal(result)) op.unequal_constant = here;
+    if (!constant) op.equal_inputs &= is_equal(result);
   }
 
-  const DumpSide& mine_;
-  const DumpSide& golden_;
-  const PairResults& results_;
-  const std::function<bool(const PairResult&)>& diverges_;
+  /// Of an operator that has fewer inputs than golden's, not all are known.
+  void add_golden_inputs() {
+    std::map<OpKey, OpVerdict*> by_golden;
+    std::size_t number = 0;
+    for (const PairResult& result : pair_.results) {
+      const std::size_t here = number++;
+      progress_.add();
+      if (result.pair.mine) continue;
+      const DumpTensor& tensor = pair_.golden.tensors[*result.pair.golden];
+      if (tensor.is_output || tensor.constant) continue;
+      if (by_golden.empty()) {
+        for (OpVerdict& op : ops_) {
+          for (const std::size_t i : op.results) {
+            const PairResult& paired = pair_.results[i];
+            // An operator that was fused has inputs that are not mine's.
+            if (!paired.pair.golden || paired.pair.by == PairedBy::alignment) continue;
+            const std::size_t file = pair_.golden.tensors[*paired.pair.golden].file;
+            by_golden.emplace(key_of(pair_.golden.files[file], file), &op);
+          }
+        }
+        if (by_golden.empty()) return;
+      }
+      const auto found = by_golden.find(key_of(pair_.golden.files[tensor.file], tensor.file));
+      if (found != by_golden.end() && !found->second->failed_input) found->second->failed_input = here;
+    }
+  }
+
+  /// Identity is certain where a name stands for one operator on both sides, or tasks tell them apart.
+  void find_ambiguous() {
+    std::map<Namesakes, std::vector<std::optional<std::uint64_t>>> mine;
+    for (const OpVerdict& op : ops_) {
+      const DumpFile& file = pair_.mine.files[op.file];
+      mine[namesakes_of(file)].push_back(file.task);
+    }
+    for (OpVerdict& op : ops_) {
+      if (!op.bad_output) continue;
+      const DumpFile& file = pair_.mine.files[op.file];
+      const auto& tasks = mine[namesakes_of(file)];
+      if (tasks.size() < 2) continue;
+      const std::set<std::optional<std::uint64_t>> distinct(tasks.begin(), tasks.end());
+      // Without a step, one operator at several steps looks so.
+      if (file.place.empty() && distinct.size() == 1) continue;
+      const DumpFile& golden = pair_.golden.files[pair_.golden_tensor(*op.bad_output).file];
+      if (distinct.size() == tasks.size() && file.task && file.task == golden.task) continue;
+      op.cause = Cause::ambiguous;
+    }
+  }
+
+  JudgedPair& pair_;
   Progress progress_;
+  OpVerdicts ops_;
+  std::map<Place, std::vector<std::size_t>> steps_;
 };
 
 }  // namespace
@@ -165,22 +157,45 @@ std::string_view to_string(Verdict verdict) {
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
+std::string_view to_string(Cause cause) {
+  constexpr std::string_view kWords[] = {"",
+                                         "own error",
+                                         "not a number",
+                                         "saturated",
+                                         "another constant",
+                                         "misread input",
+                                         "miswritten output",
+                                         "swapped inputs",
+                                         "swapped outputs",
+                                         "another input",
+                                         "the model's inputs differ",
+                                         "unwritten input",
+                                         "missing operator",
+                                         "shifted by steps",
+                                         "overwritten",
+                                         "ambiguous",
+                                         "unknown inputs",
+                                         "no scale",
+                                         "unclear"};
+  return kWords[static_cast<std::size_t>(cause)];
+}
+
 double OpVerdict::growth() const {
-  return output_error / std::max(input_error, rounding);
+  // Not more than rounding alone makes, about.
+  constexpr double kLeast = 1e-6;
+  return output_error / std::max({explained, input_error, std::min(healthy, 8e-3), kLeast});
 }
 
 std::size_t place_of(const OpVerdicts& ops, std::size_t first) {
-  std::size_t low = 0, high = ops.size();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    (ops[middle].first < first ? low : high) = ops[middle].first < first ? middle + 1 : middle;
-  }
-  return low;
+  const auto found = std::lower_bound(ops.begin(), ops.end(), first,
+                                      [](const OpVerdict& op, std::size_t at) { return op.first < at; });
+  return static_cast<std::size_t>(found - ops.begin());
 }
 
 OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
                      const std::function<bool(const PairResult&)>& diverges) {
-  return OpJudge(mine, golden, results, diverges).judge();
+  JudgedPair pair(mine, golden, results, diverges);
+  return OpJudge(pair).judge();
 }
 
 }  // namespace opdump::tool

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tool/judge/compare/compare_run.hpp"
@@ -14,39 +15,90 @@ namespace opdump::tool {
 /// What the tensors of one operator, at one step, say of it.
 enum class Verdict : std::uint8_t {
   agrees,    ///< its outputs do not diverge
-  culprit,   ///< what diverges, here or behind it, begins with it
+  culprit,   ///< what diverges, here or behind it, is proved to begin with it
   victim,    ///< an output diverges, and its inputs account for that
-  diverges,  ///< an output diverges, and no input of it could be compared
+  diverges,  ///< an output diverges, and what is known of its inputs proves nothing
   unpaired,  ///< no output of it could be compared
 };
 
 /// "culprit", ...
 std::string_view to_string(Verdict verdict);
 
+/// Why a verdict is as it is.
+enum class Cause : std::uint8_t {
+  none,
+
+  // Proofs against an operator.
+  own_error,        ///< its inputs do not account for its error
+  not_a_number,     ///< it makes NaNs or infinities of numbers
+  saturated,        ///< its integers end where golden's numbers go on
+  constant,         ///< a constant of it is another
+  misread,          ///< it takes an input by another scale than that was written by
+  miswritten,       ///< it has written so what another one takes rightly
+  swapped_inputs,   ///< two inputs of it are in each other's place
+  swapped_outputs,  ///< the same of outputs
+  other_input,      ///< it reads the output of another operator than golden's does
+
+  // Proofs of what no operator is to blame for.
+  model_input,      ///< an input that no operator writes is another
+  unwritten_input,  ///< the same where a constant may be it, as nothing tells steps or constants apart
+  missing,          ///< an operator before it is missing
+  shifted,          ///< the values of another step
+
+  // Of no proof.
+  overwritten,     ///< an input is not what its operator has written
+  ambiguous,       ///< several operators are called so
+  unknown_inputs,  ///< an input is in one dump alone
+  unscaled,        ///< no scale is known of integers that meet real numbers
+  unclear,         ///< its error is not so many times that of its inputs
+};
+
+/// Whether it says where the divergence comes from.
+constexpr bool is_proof(Cause cause) {
+  return cause >= Cause::own_error && cause <= Cause::shifted;
+}
+
+/// The word for it in JSON, as "own error".
+std::string_view to_string(Cause cause);
+
 /// Errors are relative Euclidean distances, or those of statistics where a side has nothing else; infinite
-/// where they are no number.
+/// where they are no number. Numbers of tensors are those of results.
 struct OpVerdict {
   Verdict verdict = Verdict::agrees;
-  std::size_t first = 0;                        ///< of its tensors, in the results
+  Cause cause = Cause::none;
+  std::size_t first = 0;                        ///< of its tensors
   std::size_t file = 0;                         ///< of its first tensor, in my dump
+  std::vector<std::size_t> results{};           ///< of all its tensors
   std::size_t inputs = 0;                       ///< that could be compared
-  std::optional<std::size_t> bad_input{};       ///< the first one that diverges, in the results; no constant
+  std::optional<std::size_t> bad_input{};       ///< the first one that diverges, without known constants
   std::optional<std::size_t> bad_constant{};    ///< the same of the inputs that are constants by a card
   std::optional<std::size_t> bad_output{};      ///< the same of the outputs
   std::optional<std::size_t> unequal_output{};  ///< the first one that is not equal
   std::optional<std::size_t> unequal_constant{};
-  std::optional<std::size_t> other_dtype{};  ///< the first tensor that has not golden's
-  bool equal_inputs = true;                  ///< all that could be compared, without constants
-  double input_error = 0;                    ///< the greatest, without that of constants
-  double output_error = 0;                   ///< the greatest
-  double rounding = 0;                       ///< an error that the dtypes alone account for
-  bool fed = false;       ///< an operator before it, at the same step, has an output that diverges
-  std::string problem{};  ///< why no output could be compared
-  std::optional<std::size_t> failed_output{};  ///< the first one that could not be, in the results
-  std::optional<MisreadInput> misread{};       ///< where its inputs agree, and an output is not equal
+  std::optional<std::size_t> other_dtype{};    ///< the first tensor that has not golden's
+  std::optional<std::size_t> failed_output{};  ///< the first one that could not be compared
+  std::optional<std::size_t> failed_input{};   ///< the same of the inputs, of either dump
+  bool has_output = false;                     ///< one could be compared
+  bool equal_inputs = true;                    ///< all that could be compared, without constants
+  bool own_proof = false;    ///< an output is farther off than inputs and a healthy operator account for
+  bool one_element = false;  ///< that is proved by single elements
+  bool fed = false;          ///< an operator before it, at the same step, has an output that diverges
+  double input_error = 0;    ///< the greatest
+  double output_error = 0;   ///< the greatest
+  double explained = 0;      ///< what the inputs account for in the output
+  double healthy = 0;        ///< what a healthy operator may add
+  std::string problem{};     ///< why no output could be compared
+
+  std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
+  std::optional<std::size_t> misread_from{};  ///< the `first` of who wrote that input
+  std::optional<std::size_t> misread_by{};    ///< that of who reads so what this one wrote
+  std::optional<std::size_t> at{};            ///< the tensor that the cause is about
   std::optional<std::size_t>
-      misread_from{};                       ///< the `first` of who wrote that input by a constant of its own
-  std::optional<std::size_t> misread_by{};  ///< that of who reads so what this one wrote
+      other{};  ///< the second of two that are swapped; the output that is read instead
+  std::optional<std::size_t>
+      golden_op{};  ///< the golden tensor of an operator that is missing, or fused into this one
+  std::optional<PairResult> fused{};  ///< in place of the output's, with that golden tensor
+  std::int64_t steps = 0;             ///< of `shifted`: golden's step less mine
 
   /// By how much the error of the outputs is more than that of the inputs.
   double growth() const;
@@ -56,14 +108,12 @@ using OpVerdicts = std::vector<OpVerdict>;
 
 /// The operators of my dump in the order in which they ran. `diverges` tells whether a pair does.
 ///
-/// An operator whose inputs agree within the limits may still be a victim, of an error that was within them
-/// and has grown. Where most operators with equal inputs have equal outputs, both dumps were computed alike,
-/// and errors begin where inputs are equal and an output is not. Elsewhere they begin where an output's error
-/// is many times that of the inputs. Where the first operator that diverges has less than twice the error of
-/// its inputs, no operator alone is to blame for it.
+/// An operator is a culprit where all its inputs are in both dumps, and its error is kOwnGrowth times what
+/// they account for, or they are equal and it is more than a healthy operator adds; or where what is wrong
+/// with it is known by itself. What begins so within the limits, and grows beyond them, is the culprit of that.
+/// Everything else is a victim, or not certain.
 ///
-/// Quantised outputs may be equal by the scale or zero point that their operator has written them by, and be
-/// read by another one. To blame for that is which of the two has another constant than golden.
+/// Takes some 300 bytes for each operator.
 OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
                      const std::function<bool(const PairResult&)>& diverges);
 

@@ -1,72 +1,71 @@
 #include "src/tool/judge/compare/step_verdicts.hpp"
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "opdump/impl/stats/non_finite.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
+#include "src/tool/judge/compare/op_key.hpp"
+#include "src/tool/judge/compare/value_range.hpp"
 
 namespace opdump::tool {
 namespace {
 
-/// An error that is so many times that of the inputs is an operator's own. Source: msprobe's warnings.
-constexpr double kOwnGrowth = 10;
-/// The same of the first operator that diverges: half of its error is its own.
-constexpr double kFirstGrowth = 2;
+/// As many of its elements beyond the ends of its integers make an operator's output saturated.
+constexpr double kSaturated = 0.2;
 
-/// Which operators of one step read what another one has written by a constant of its own, by their turns.
-struct Misreads {
-  std::map<std::size_t, MisreadInput> inputs{};
-  std::map<std::size_t, std::size_t> from{};  ///< who wrote it
-  std::map<std::size_t, std::size_t> by{};    ///< by writer, who reads it so
-};
-
+/// Finds operators that read what another one has written by a constant of its own.
 class MisreadStep {
  public:
-  MisreadStep(const std::vector<StepOp>& ops, const DumpSide& mine, const PairResults& results)
-      : ops_(ops), mine_(mine), results_(results) {}
+  MisreadStep(std::span<OpVerdict* const> ops, const JudgedPair& pair) : ops_(ops), pair_(pair) {}
 
-  Misreads find() {
-    Misreads found;
-    std::size_t turn = 0;
-    for (const StepOp& step_op : ops_) {
-      const std::size_t here = turn++;
-      const OpVerdict& op = step_op.op;
+  void find() {
+    for (std::size_t turn = 0; turn < ops_.size(); ++turn) {
+      OpVerdict& op = *ops_[turn];
       if (op.bad_input || !op.unequal_output || op.unequal_constant) continue;
-      const std::optional<MisreadInput> misread = find_misread_input(mine_, results_, step_op.results);
-      if (!misread) continue;
-      found.inputs[here] = *misread;
-      const std::optional<std::size_t> writer = writer_of(tensor(misread->result), here);
+      op.misread = find_misread_input(pair_.mine, pair_.results, compared(op));
+      if (!op.misread) continue;
+      const std::optional<std::size_t> writer = writer_of(pair_.my_tensor(op.misread->result), turn);
       if (!writer) continue;
-      found.from[here] = *writer;
-      found.by[*writer] = here;
+      op.misread_from = ops_[*writer]->first;
+      ops_[*writer]->misread_by = op.first;
     }
-    return found;
   }
 
  private:
-  DumpTensor tensor(std::size_t result) const { return mine_.tensors[*results_[result].pair.mine]; }
+  std::vector<std::size_t> compared(const OpVerdict& op) const {
+    std::vector<std::size_t> compared;
+    for (const std::size_t result : op.results) {
+      if (pair_.results[result].comparison) compared.push_back(result);
+    }
+    return compared;
+  }
 
   /// Operators between that have no other constant pass on what they read.
   std::optional<std::size_t> writer_of(const DumpTensor& input, std::size_t turn) const {
     std::optional<DumpTensor> wanted = input;
     while (wanted && turn != 0) {
-      const StepOp op = ops_[--turn];
+      const OpVerdict& op = *ops_[--turn];
       if (!has_output(op, wanted->name)) continue;
-      if (op.op.unequal_constant) return turn;
+      if (op.unequal_constant) return turn;
       wanted = passed_on(op, *wanted->quant);
     }
     return std::nullopt;
   }
 
-  bool has_output(const StepOp& op, std::string_view name) const {
+  bool has_output(const OpVerdict& op, std::string_view name) const {
     return !name.empty() && std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
-      const DumpTensor output = tensor(result);
+      const DumpTensor output = pair_.my_tensor(result);
       return output.is_output && output.name == name;
     });
   }
 
-  std::optional<DumpTensor> passed_on(const StepOp& op, const Quantisation& quant) const {
+  std::optional<DumpTensor> passed_on(const OpVerdict& op, const Quantisation& quant) const {
     for (const std::size_t result : op.results) {
-      DumpTensor input = tensor(result);
+      DumpTensor input = pair_.my_tensor(result);
       if (!input.is_output && input.quant != nullptr && input.quant->scales == quant.scales &&
           input.quant->zero_points == quant.zero_points)
         return input;
@@ -74,121 +73,490 @@ class MisreadStep {
     return std::nullopt;
   }
 
-  const std::vector<StepOp>& ops_;
-  const DumpSide& mine_;
-  const PairResults& results_;
+  const std::span<OpVerdict* const> ops_;
+  const JudgedPair& pair_;
 };
+
+bool has_odd_elements(const PairResult& result) {
+  return result.comparison && result.comparison->detail && result.comparison->detail->unlike != 0;
+}
 
 class StepJudge {
  public:
-  StepJudge(const std::vector<StepOp>& ops, const Misreads& misreads)
-      : ops_(ops), misreads_(misreads), verdicts_(ops.size()) {}
+  StepJudge(JudgedPair& pair, std::span<OpVerdict* const> ops) : pair_(pair), ops_(ops) {
+    for (std::size_t turn = 0; turn < ops.size(); ++turn) {
+      for (const std::size_t result : ops[turn]->results) turns_[*pair.results[result].pair.mine] = turn;
+    }
+  }
 
   void judge() {
     const bool alike = computed_alike();
     bool fed = false, begun = false;
-    std::size_t turn = 0;
-    for (const StepOp& step_op : ops_) {
-      OpVerdict op = step_op.op;
+    for (std::size_t turn = 0; turn < ops_.size(); ++turn) {
+      OpVerdict& op = *ops_[turn];
       op.fed = fed;
-      set(turn, op, verdict_of(step_op, op, alike && begun));
-      if (op.bad_output && !fed && op.inputs != 0) find_beginning(turn, op, alike && begun);
-      if (op.bad_output && !fed) first_bad_ = turn;
+      op.verdict = op.bad_output   ? verdict_of(op, alike && begun)
+                   : op.has_output ? Verdict::agrees
+                                   : Verdict::unpaired;
+      blame_writer(op);
+      if (op.bad_output && !fed && op.cause == Cause::unclear) find_beginning(turn);
       fed |= op.bad_output.has_value();
-      begun |= begins(op);
-      ++turn;
+      begun |= op.inputs != 0 && op.equal_inputs && op.unequal_output;
     }
   }
 
-  Verdict verdict(std::size_t turn) const { return verdicts_[turn]; }
-  bool is_fed(std::size_t turn) const { return turn > first_bad_; }
-
  private:
-  static bool begins(const OpVerdict& op) {
-    return op.inputs != 0 && op.equal_inputs && op.unequal_output.has_value();
-  }
-
   /// Whether both sides have the same dtypes, and operators with equal inputs mostly have equal outputs.
   bool computed_alike() const {
     std::size_t equal = 0, unequal = 0;
-    for (const StepOp& step_op : ops_) {
-      const OpVerdict& op = step_op.op;
-      if (op.other_dtype) return false;
-      if (op.inputs == 0 || !op.equal_inputs || op.bad_constant || !step_op.computes) continue;
-      ++(op.unequal_output ? unequal : equal);
+    for (const OpVerdict* const op : ops_) {
+      if (op->other_dtype) return false;
+      if (op->inputs == 0 || !op->equal_inputs || op->bad_constant || !computes(*op)) continue;
+      ++(op->unequal_output ? unequal : equal);
     }
     return equal > 3 * unequal;
   }
 
-  /// `begun`: the sides were computed alike, and it is known before this operator where they part.
-  static Verdict verdict_of(const StepOp& step_op, const OpVerdict& op, bool begun) {
-    if (!op.bad_output) return step_op.has_output ? Verdict::agrees : Verdict::unpaired;
-    if (op.bad_input) return Verdict::victim;
-    if (op.inputs == 0) return Verdict::diverges;
-    if (op.equal_inputs || op.bad_constant) return Verdict::culprit;
-    if (begun) return Verdict::victim;
-    return op.growth() >= (op.fed ? kOwnGrowth : kFirstGrowth) ? Verdict::culprit : Verdict::victim;
+  /// Whether an output holds numbers that a network computes with, not those of shapes and places.
+  bool computes(const OpVerdict& op) const {
+    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+      const DumpTensor& tensor = pair_.my_tensor(result);
+      return tensor.is_output && pair_.results[result].comparison && tensor.dtype != DType::boolean &&
+             (info(tensor.dtype).bits <= 16 || can_be_non_finite(tensor.dtype));
+    });
+  }
+
+  /// `begun`: both sides were computed alike, and it is known before this operator where they part.
+  Verdict verdict_of(OpVerdict& op, bool begun) {
+    const auto call = [&op](Cause cause, Verdict verdict) {
+      op.cause = cause;
+      return verdict;
+    };
+    if (op.cause == Cause::ambiguous) return Verdict::diverges;
+    if (op.bad_input) {
+      find_source(op);
+      if (op.cause == Cause::none) return Verdict::victim;
+      if (op.cause == Cause::overwritten) return Verdict::diverges;
+      return op.cause >= Cause::model_input ? Verdict::victim : Verdict::culprit;
+    }
+    if (op.bad_constant) {
+      op.at = op.bad_constant;
+      return call(Cause::constant, Verdict::culprit);
+    }
+    if (pair_.results[*op.bad_output].unscaled) return call(Cause::unscaled, Verdict::diverges);
+    if (op.inputs == 0 || op.failed_input) return call(Cause::unknown_inputs, Verdict::diverges);
+    if (makes_odd_elements(op)) return call(Cause::not_a_number, Verdict::culprit);
+    if (is_saturated(op)) return call(Cause::saturated, Verdict::culprit);
+    if (op.misread) return call(Cause::misread, Verdict::culprit);
+    if (has_other_constant(op)) return call(Cause::constant, Verdict::culprit);
+    if (op.own_proof && !(begun && !op.equal_inputs))
+      return call(has_swapped(op, true) ? Cause::swapped_outputs : Cause::own_error, Verdict::culprit);
+    return call(Cause::unclear, op.fed || begun ? Verdict::victim : Verdict::diverges);
   }
 
   /// A culprit that has only read what another one has miswritten is its victim.
-  void set(std::size_t turn, const OpVerdict& op, Verdict verdict) {
-    verdicts_[turn] = verdict;
-    const auto writer = misreads_.from.find(turn);
-    if (verdict != Verdict::culprit || writer == misreads_.from.end()) return;
-    verdicts_[turn] = op.bad_output ? Verdict::victim : Verdict::agrees;
-    verdicts_[writer->second] = Verdict::culprit;
-  }
-
-  /// Of the first operator that diverges: an operator before it, within the limits, may be to blame.
-  void find_beginning(std::size_t first, const OpVerdict& diverging, bool begun) {
-    if (diverging.bad_input || diverging.bad_constant || diverging.equal_inputs) return;
-    std::optional<std::size_t> beginning;
-    OpVerdict most;
-    std::size_t turn = 0;
-    for (const StepOp& step_op : ops_) {
-      const std::size_t here = turn++;
-      if (here == first) break;
-      const OpVerdict& op = step_op.op;
-      if (!op.unequal_output || op.inputs == 0 || (begun && !begins(op))) continue;
-      if (!begun && (op.growth() < kOwnGrowth || op.growth() <= diverging.growth())) continue;
-      const bool more =
-          !beginning || (begun ? op.output_error > most.output_error : op.growth() > most.growth());
-      if (!more) continue;
-      beginning = here;
-      most = op;
+  void blame_writer(OpVerdict& op) {
+    if (op.verdict != Verdict::culprit || !op.misread_from) return;
+    op.verdict = op.bad_output ? Verdict::victim : Verdict::agrees;
+    for (OpVerdict* const writer : ops_) {
+      if (writer->first != *op.misread_from) continue;
+      writer->verdict = Verdict::culprit;
+      writer->cause = Cause::miswritten;
     }
-    if (!beginning) return;
-    verdicts_[first] = Verdict::victim;
-    set(*beginning, most, Verdict::culprit);
   }
 
-  const std::vector<StepOp>& ops_;
-  const Misreads& misreads_;
-  std::vector<Verdict> verdicts_;     ///< by turn
-  std::size_t first_bad_ = SIZE_MAX;  ///< the first operator whose output diverges
+  bool makes_odd_elements(OpVerdict& op) const {
+    bool makes = false;
+    for (const std::size_t result : op.results) {
+      if (!has_odd_elements(pair_.results[result])) continue;
+      if (!pair_.my_tensor(result).is_output) return false;
+      const PairResult paired = pair_.results[result];
+      const compare::PairDetail& detail = *paired.comparison->detail;
+      makes |= detail.mine_nan + detail.mine_infinite != 0;
+    }
+    return makes;
+  }
+
+  bool is_saturated(const OpVerdict& op) const {
+    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+      if (!pair_.results[result].comparison || !pair_.my_tensor(result).is_output) return false;
+      return clipped_share(pair_.mine, pair_.my_tensor(result), pair_.golden, pair_.golden_tensor(result))
+                 .value_or(0) >= kSaturated;
+    });
+  }
+
+  /// Whether an input that is the same at all steps, and that no operator writes, is farther from golden than
+  /// its dtype accounts for.
+  bool has_other_constant(OpVerdict& op) {
+    if (op.fused) return false;
+    for (const std::size_t result : op.results) {
+      const PairResult& paired = pair_.results[result];
+      if (!paired.comparison || is_equal(paired) || paired.comparison->summary_distance) continue;
+      const DumpTensor& tensor = pair_.my_tensor(result);
+      const DumpTensor& golden = pair_.golden_tensor(result);
+      if (tensor.is_output || error_of(paired).all <= healthy_constant(paired, tensor, golden)) continue;
+      if (!tensor.constant && !golden.constant && !is_constant(paired).value_or(false)) continue;
+      op.at = result;
+      return true;
+    }
+    return false;
+  }
+
+  /// Whether an input that no operator writes is the same at all steps, on both sides; nothing where there is
+  /// one step, or an operator writes it.
+  std::optional<bool> is_constant(const PairResult& input) {
+    if (!is_unwritten(input)) return std::nullopt;
+    const std::optional<bool> mine = pair_.my_content().is_same_at_all_steps(*input.pair.mine);
+    const std::optional<bool> golden = pair_.golden_content().is_same_at_all_steps(*input.pair.golden);
+    if (!mine) return std::nullopt;
+    return *mine && golden.value_or(true);
+  }
+
+  bool is_unwritten(const PairResult& input) {
+    return !pair_.my_content().writer(*input.pair.mine) && !pair_.golden_content().writer(*input.pair.golden);
+  }
+
+  /// What the first input that diverges and is explained by nothing else tells.
+  void find_source(OpVerdict& op) {
+    std::vector<std::size_t> bad;
+    for (const std::size_t result : op.results) {
+      const PairResult& paired = pair_.results[result];
+      if (paired.comparison && !pair_.my_tensor(result).is_output && pair_.diverges(paired))
+        bad.push_back(result);
+    }
+    // Behind an operator that diverges, only constants are looked at.
+    if (op.fed && !std::any_of(bad.begin(), bad.end(), [&](std::size_t result) {
+          return pair_.my_content().is_surely_unwritten(*pair_.results[result].pair.mine);
+        }))
+      return;
+    for (const std::size_t result : bad) {
+      if (is_from_diverging(result)) return;
+    }
+    if (has_swapped(op, false)) {
+      op.cause = Cause::swapped_inputs;
+      return;
+    }
+    for (const std::size_t result : bad) {
+      op.at = result;
+      op.cause = source_of(op, pair_.results[result]);
+      if (op.cause != Cause::none) return;
+    }
+    op.at.reset();
+  }
+
+  /// Whether an input is an output that diverges.
+  bool is_from_diverging(std::size_t result) {
+    const std::optional<std::size_t> writer = pair_.my_content().writer(*pair_.results[result].pair.mine);
+    return writer && turns_.contains(*writer) && ops_[turns_[*writer]]->bad_output;
+  }
+
+  Cause source_of(OpVerdict& op, const PairResult& input) {
+    if (const std::optional<std::size_t> missing = missing_before(input)) {
+      op.golden_op = missing;
+      return Cause::missing;
+    }
+    SideContent& mine = pair_.my_content();
+    const std::optional<std::size_t> writer = mine.writer(*input.pair.mine);
+    const std::optional<std::size_t> golden_writer = pair_.golden_content().writer(*input.pair.golden);
+    if (!writer && !golden_writer) {
+      // A card that does not call it a constant makes it an input of the model.
+      const bool carded = !mine.side().tensors[*input.pair.mine].name.empty();
+      const std::optional<bool> constant = carded ? false : is_constant(input);
+      if (constant.value_or(false)) return Cause::constant;
+      return op.fed ? Cause::none : constant ? Cause::model_input : Cause::unwritten_input;
+    }
+    if (!golden_writer || op.fed) return Cause::none;
+    const std::optional<std::size_t> wanted = pair_.result_of_golden(*golden_writer);
+    if (!wanted || !pair_.results[*wanted].comparison || pair_.diverges(pair_.results[*wanted]))
+      return Cause::none;
+    if (!writer) return Cause::overwritten;
+    if (*writer == *pair_.results[*wanted].pair.mine ||
+        mine.has_same_elements(*writer, *pair_.results[*wanted].pair.mine))
+      return Cause::none;
+    op.other = writer;
+    return Cause::other_input;
+  }
+
+  /// Golden has operators between who wrote this input of mine and who reads it: the output of the last of
+  /// them.
+  std::optional<std::size_t> missing_before(const PairResult& input) {
+    constexpr int kMost = 8;
+    SideContent& golden = pair_.golden_content();
+    const std::optional<std::size_t> last = golden.writer(*input.pair.golden);
+    std::optional<std::size_t> writer = last;
+    for (int i = 0; i < kMost && writer && pair_.is_golden_alone(*writer); ++i) {
+      std::optional<std::size_t> before;
+      for (const std::size_t tensor : pair_.golden_op(*writer)) {
+        if (golden.side().tensors[tensor].is_output) continue;
+        if (pair_.agree(*input.pair.mine, tensor)) return writer;
+        if (!before) before = golden.writer(tensor);
+      }
+      writer = before;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether two inputs, or outputs, are each other's on the golden side; puts them into `op`.
+  bool has_swapped(OpVerdict& op, bool outputs) {
+    std::vector<std::size_t> bad;
+    for (const std::size_t result : op.results) {
+      const PairResult& paired = pair_.results[result];
+      if (paired.comparison && pair_.my_tensor(result).is_output == outputs && pair_.diverges(paired))
+        bad.push_back(result);
+    }
+    for (std::size_t i = 0; i < bad.size(); ++i) {
+      for (std::size_t j = i + 1; j < bad.size(); ++j) {
+        const TensorPair& a = pair_.results[bad[i]].pair;
+        const TensorPair& b = pair_.results[bad[j]].pair;
+        if (!pair_.agree(*a.mine, *b.golden) || !pair_.agree(*b.mine, *a.golden)) continue;
+        op.at = bad[i];
+        op.other = bad[j];
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The operators whose outputs reach that one's inputs; all before it where none is known to.
+  std::set<std::size_t> ancestors(std::size_t turn) {
+    std::set<std::size_t> found;
+    std::vector<std::size_t> open = {turn};
+    while (!open.empty()) {
+      const std::size_t here = open.back();
+      open.pop_back();
+      for (const std::size_t result : ops_[here]->results) {
+        const std::size_t tensor = *pair_.results[result].pair.mine;
+        if (pair_.mine.tensors[tensor].is_output) continue;
+        const std::optional<std::size_t> writer = pair_.my_content().writer(tensor);
+        const auto before = writer ? turns_.find(*writer) : turns_.end();
+        if (before != turns_.end() && before->second < here && found.insert(before->second).second)
+          open.push_back(before->second);
+      }
+    }
+    for (std::size_t before = 0; found.empty() && before < turn; ++before) found.insert(found.end(), before);
+    return found;
+  }
+
+  /// Of the first operator that diverges: one before it, within the limits, may be to blame.
+  void find_beginning(std::size_t first) {
+    const bool any = std::any_of(ops_.begin(), ops_.begin() + static_cast<std::ptrdiff_t>(first),
+                                 [](const OpVerdict* op) { return op->own_proof; });
+    if (!any) return;
+    OpVerdict* most = nullptr;
+    for (const std::size_t turn : ancestors(first)) {
+      OpVerdict& op = *ops_[turn];
+      if (op.own_proof && (most == nullptr || op.growth() > most->growth())) most = &op;
+    }
+    if (most == nullptr) return;
+    most->verdict = Verdict::culprit;
+    most->cause = has_other_constant(*most) ? Cause::constant : Cause::own_error;
+    ops_[first]->verdict = Verdict::victim;
+    blame_writer(*most);
+  }
+
+  JudgedPair& pair_;
+  const std::span<OpVerdict* const> ops_;
+  std::map<std::size_t, std::size_t> turns_;  ///< of operators, by tensors of mine
 };
+
+/// The number at the end of "net/3".
+std::optional<std::uint64_t> step_in(const std::string& place) {
+  const std::size_t slash = place.rfind('/');
+  return slash == std::string::npos ? std::nullopt : parse_decimal(place.substr(slash + 1));
+}
 
 }  // namespace
 
-void judge_step(const std::vector<StepOp>& ops, const DumpSide& mine, const PairResults& results,
-                const std::function<void(const OpVerdict& op)>& take) {
-  const Misreads misreads = MisreadStep(ops, mine, results).find();
-  StepJudge judge(ops, misreads);
-  judge.judge();
-  std::size_t turn = 0;
-  for (const StepOp& step_op : ops) {
-    OpVerdict op = step_op.op;
-    op.verdict = judge.verdict(turn);
-    op.fed = judge.is_fed(turn);
-    if (const auto found = misreads.inputs.find(turn); found != misreads.inputs.end())
-      op.misread = found->second;
-    if (const auto found = misreads.from.find(turn); found != misreads.from.end())
-      op.misread_from = ops[found->second].op.first;
-    if (const auto found = misreads.by.find(turn); found != misreads.by.end())
-      op.misread_by = ops[found->second].op.first;
-    take(op);
-    ++turn;
+JudgedPair::JudgedPair(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
+                       const std::function<bool(const PairResult&)>& diverges)
+    : mine(mine), golden(golden), results(results), diverges(diverges) {}
+
+SideContent& JudgedPair::my_content() {
+  if (!my_content_) my_content_.emplace(mine);
+  return *my_content_;
+}
+
+SideContent& JudgedPair::golden_content() {
+  if (!golden_content_) golden_content_.emplace(golden);
+  return *golden_content_;
+}
+
+std::optional<PairResult> JudgedPair::compare(std::size_t my_tensor, std::size_t golden_tensor) const {
+  TensorPairs pairs;
+  pairs.push_back({my_tensor, golden_tensor});
+  const PairResults compared = compare_pairs(mine, golden, pairs, false);
+  if (compared.size() != 1 || !compared[0].comparison) return std::nullopt;
+  return compared[0];
+}
+
+bool JudgedPair::agree(std::size_t my_tensor, std::size_t golden_tensor) const {
+  const std::optional<PairResult> result = compare(my_tensor, golden_tensor);
+  return result && !diverges(*result);
+}
+
+void JudgedPair::find_golden_ops() {
+  if (!results_of_golden_.empty()) return;
+  results_of_golden_.resize(golden.tensors.size());
+  op_of_golden_.resize(golden.tensors.size());
+  std::map<OpKey, std::size_t> known;
+  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
+    const std::size_t file = golden.tensors[i].file;
+    const auto [op, is_new] = known.emplace(key_of(golden.files[file], file), golden_ops_.size());
+    if (is_new) golden_ops_.emplace_back();
+    golden_ops_[op->second].push_back(i);
+    op_of_golden_[i] = op->second;
   }
+  std::size_t number = 0;
+  for (const PairResult& result : results) {
+    const std::size_t here = number++;
+    if (result.pair.mine && result.pair.golden) results_of_golden_[*result.pair.golden] = here;
+  }
+}
+
+std::optional<std::size_t> JudgedPair::result_of_golden(std::size_t golden_tensor) {
+  find_golden_ops();
+  return results_of_golden_[golden_tensor];
+}
+
+const std::vector<std::size_t>& JudgedPair::golden_op(std::size_t golden_tensor) {
+  find_golden_ops();
+  return golden_ops_[op_of_golden_[golden_tensor]];
+}
+
+bool JudgedPair::is_golden_alone(std::size_t golden_tensor) {
+  const std::vector<std::size_t>& tensors = golden_op(golden_tensor);
+  return std::none_of(tensors.begin(), tensors.end(),
+                      [&](std::size_t tensor) { return results_of_golden_[tensor].has_value(); });
+}
+
+void find_fused(JudgedPair& pair, OpVerdict& op) {
+  constexpr int kMost = 4;
+  constexpr double kNearer = 0.5;
+  const PairResult paired = pair.results[*op.bad_output];
+  double least = kNearer * error_of(paired).all;
+  std::optional<std::size_t> output = paired.pair.golden;
+  for (int i = 0; i < kMost && output; ++i) {
+    std::optional<std::size_t> next;
+    for (const std::size_t reader : pair.golden_content().of_step(*output)) {
+      if (reader <= *output || pair.golden.tensors[reader].is_output || !pair.is_golden_alone(reader) ||
+          !pair.golden_content().has_same_elements(*output, reader))
+        continue;
+      for (const std::size_t tensor : pair.golden_op(reader)) {
+        if (!pair.golden.tensors[tensor].is_output) continue;
+        if (!next) next = tensor;
+        const std::optional<PairResult> result = pair.compare(*paired.pair.mine, tensor);
+        if (!result || error_of(*result).all > least) continue;
+        least = error_of(*result).all;
+        op.fused = result;
+        op.golden_op = tensor;
+      }
+    }
+    output = next;
+  }
+  if (!op.fused) return;
+  // Constants are folded with what they belong to.
+  for (std::optional<std::size_t>* const bad : {&op.bad_input, &op.failed_input}) {
+    if (*bad && pair.results[**bad].pair.mine && !pair.my_content().writer(*pair.results[**bad].pair.mine))
+      bad->reset();
+  }
+  op.bad_constant.reset();
+  op.unequal_constant.reset();
+  if (!pair.diverges(*op.fused)) op.bad_output.reset();
+}
+
+void weigh_errors(JudgedPair& pair, OpVerdict& op) {
+  const std::string type = pair.mine.files[op.file].type;
+  const PassesErrors passes = passes_errors(type);
+  std::vector<TensorError> inputs;
+  bool equal = true, floats = true, statistics = false;
+  std::uint64_t terms = 0;
+  for (const std::size_t i : op.results) {
+    const PairResult& result = pair.results[i];
+    const DumpTensor& mine = pair.my_tensor(i);
+    if (!result.comparison) continue;
+    floats &= can_be_non_finite(mine.dtype) && can_be_non_finite(pair.golden_tensor(i).dtype);
+    statistics |= result.comparison->summary_distance.has_value();
+    if (mine.is_output) continue;
+    // What is folded into constants is in no input of golden's.
+    if (op.fused && !pair.my_content().writer(*result.pair.mine)) continue;
+    inputs.push_back(error_of(result));
+    equal &= is_equal(result);
+    terms = std::max(terms, mine.elements);
+    op.input_error = std::max(op.input_error, inputs.back().all);
+  }
+  for (const std::size_t i : op.results) {
+    const PairResult& paired = pair.results[i];
+    if (!paired.comparison || !pair.my_tensor(i).is_output) continue;
+    const bool is_fused = op.fused && op.fused->pair.mine == paired.pair.mine;
+    const PairResult& result = is_fused ? *op.fused : paired;
+    const TensorError output = error_of(result);
+    constexpr double kStatistics = 0.05;
+    const double healthy =
+        statistics ? kStatistics : healthy_error(result, pair.my_tensor(i), pair.golden_tensor(i), terms);
+    TensorError explained;
+    for (const TensorError& input : inputs) {
+      const TensorError one = explained_by(input, output, passes);
+      explained.all = std::max(explained.all, one.all);
+      explained.peak = std::max(explained.peak, one.peak);
+    }
+    const bool own = output.all > std::max(healthy, kOwnGrowth * explained.all);
+    const bool single = floats && !statistics && (equal || shows_single_elements(type)) &&
+                        output.peak > kOwnGrowth * std::max(healthy, explained.peak);
+    const bool known = op.inputs != 0 && !op.failed_input && !paired.unscaled;
+    op.own_proof |= known && (own || single);
+    op.one_element |= known && !own && single;
+    if (output.all < op.output_error) continue;
+    op.output_error = output.all;
+    op.explained = explained.all;
+    op.healthy = healthy;
+  }
+}
+
+void judge_step(JudgedPair& pair, std::span<OpVerdict* const> ops) {
+  MisreadStep(ops, pair).find();
+  StepJudge(pair, ops).judge();
+}
+
+void find_shift(JudgedPair& pair, OpVerdicts& ops) {
+  constexpr std::size_t kMost = 16;
+  const auto first =
+      std::find_if(ops.begin(), ops.end(), [](const OpVerdict& op) { return op.bad_output.has_value(); });
+  if (first == ops.end() || first->verdict == Verdict::culprit || first->cause == Cause::ambiguous) return;
+  SideContent& mine = pair.my_content();
+  SideContent& golden = pair.golden_content();
+  const auto step_of = [&](std::size_t golden_tensor) {
+    return step_in(pair.golden.files[pair.golden.tensors[golden_tensor].file].place);
+  };
+  /// Whether golden has the same elements so many steps on; nothing where it has no such step.
+  const auto fits = [&](const PairResult& result, std::int64_t steps) {
+    const std::optional<std::uint64_t> here = step_of(*result.pair.golden);
+    std::optional<bool> found;
+    for (const std::size_t tensor : golden.at_all_steps(*result.pair.golden)) {
+      const std::optional<std::uint64_t> there = step_of(tensor);
+      if (!here || !there || static_cast<std::int64_t>(*there - *here) != steps) continue;
+      found = found.value_or(false) || mine.has_same_elements(*result.pair.mine, golden, tensor);
+    }
+    return found;
+  };
+  const std::size_t start = first->bad_input ? *first->bad_input : *first->bad_output;
+  const PairResult begin = pair.results[start];
+  std::vector<std::int64_t> shifts;
+  for (const std::size_t tensor : golden.at_all_steps(*begin.pair.golden)) {
+    const std::optional<std::uint64_t> here = step_of(*begin.pair.golden), there = step_of(tensor);
+    if (here && there && here != there && mine.has_same_elements(*begin.pair.mine, golden, tensor))
+      shifts.push_back(static_cast<std::int64_t>(*there - *here));
+  }
+  std::size_t looked = 0;
+  for (std::size_t i = start + 1; i < pair.results.size() && looked < kMost && !shifts.empty(); ++i) {
+    const PairResult& result = pair.results[i];
+    if (!result.pair.mine || !result.comparison || !pair.diverges(result)) continue;
+    std::erase_if(shifts, [&](std::int64_t steps) { return !fits(result, steps).value_or(true); });
+    looked += !shifts.empty() && fits(result, shifts[0]) ? 1 : 0;
+  }
+  if (shifts.empty() || looked == 0) return;
+  first->verdict = Verdict::victim;
+  first->cause = Cause::shifted;
+  first->steps = shifts[0];
 }
 
 }  // namespace opdump::tool

@@ -1,30 +1,110 @@
 #include "src/tool/judge/compare/value_range.hpp"
 
+#include <cmath>
 #include <span>
+#include <vector>
 
 #include "src/tool/judge/compare/side_numbers.hpp"
 #include "src/tool/read/dump/real_numbers.hpp"
 #include "src/tool/read/dump/statistics.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// The numbers of a tensor as they are stored, and as what they stand for.
+template <class Use>
+bool for_each_real(const DumpSide& side, const DumpTensor& tensor, Use use) {
+  std::optional<RealNumbers> reals;
+  if (tensor.quant != nullptr) reals.emplace(*tensor.quant, tensor.dtype, tensor.shape);
+  if (reals && !reals->fits()) return false;
+  std::uint64_t index = 0;
+  return for_each_number(side, tensor, [&](std::span<const double> numbers) {
+    for (const double number : numbers) {
+      use(index, number, reals ? reals->real(number, index) : number);
+      ++index;
+    }
+  });
+}
+
+/// The ends of an integer dtype in which networks compute.
+struct Ends {
+  explicit Ends(DType dtype) {
+    const bool is_signed = dtype == DType::int4 || dtype == DType::int8 || dtype == DType::int16;
+    known = is_signed || dtype == DType::uint4 || dtype == DType::uint8 || dtype == DType::uint16;
+    const double size = std::ldexp(1.0, static_cast<int>(info(dtype).bits));
+    least = is_signed ? -size / 2 : 0;
+    most = least + size - 1;
+  }
+
+  bool has(double stored) const { return stored == least || stored == most; }
+
+  bool known;
+  double least;
+  double most;
+};
+
+}  // namespace
 
 std::optional<ValueRange> value_range(const DumpSide& side, const DumpTensor& tensor) {
   if (tensor.summary && tensor.summary->min && tensor.summary->max && tensor.summary->mean)
     return ValueRange{*tensor.summary->min, *tensor.summary->max, *tensor.summary->mean};
-  std::optional<RealNumbers> reals;
-  if (tensor.quant != nullptr) reals.emplace(*tensor.quant, tensor.dtype, tensor.shape);
-  if (reals && !reals->fits()) return std::nullopt;
   Statistics statistics;
-  std::uint64_t index = 0;
-  const bool read = for_each_number(side, tensor, [&](std::span<const double> numbers) {
-    if (!reals) return statistics.add(numbers);
-    for (const double number : numbers) {
-      const double real = reals->real(number, index++);
-      statistics.add({&real, 1});
-    }
+  const bool read = for_each_real(side, tensor, [&](std::uint64_t, double, double real) {
+    statistics.add({&real, 1});
   });
   if (!read || statistics.finite() == 0) return std::nullopt;
   return ValueRange{statistics.min(), statistics.max(), statistics.mean()};
+}
+
+std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tensor) {
+  const Ends ends(tensor.dtype);
+  if (!ends.known || tensor.summary || tensor.elements == 0) return std::nullopt;
+  std::uint64_t count = 0;
+  const bool read = for_each_real(side, tensor, [&](std::uint64_t, double stored, double real) {
+    count += ends.has(stored) && real != 0 ? 1 : 0;
+  });
+  if (!read) return std::nullopt;
+  return static_cast<double>(count) / static_cast<double>(tensor.elements);
+}
+
+std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                                    const DumpTensor& golden_tensor) {
+  constexpr double kMoreThanAStep = 1.5;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  const Ends ends(tensor.dtype);
+  const bool alike = tensor.shape == golden_tensor.shape &&
+                     (tensor.quant != nullptr || tensor.dtype == golden_tensor.dtype) &&
+                     (tensor.layout.format == golden_tensor.layout.format ||
+                      tensor.layout.format == Format::nd || golden_tensor.layout.format == Format::nd);
+  if (!ends.known || !alike || tensor.summary || golden_tensor.summary || tensor.elements == 0 ||
+      tensor.elements > kMost)
+    return std::nullopt;
+  struct AtEnd {
+    std::uint64_t index;
+    float real;
+    float step;
+  };
+  std::vector<AtEnd> at_ends;
+  std::optional<RealNumbers> reals;
+  if (tensor.quant != nullptr) reals.emplace(*tensor.quant, tensor.dtype, tensor.shape);
+  bool read = for_each_real(mine, tensor, [&](std::uint64_t index, double stored, double real) {
+    if (!ends.has(stored)) return;
+    const double next = stored == ends.least ? stored + 1 : stored - 1;
+    const double step = reals ? std::fabs(reals->real(next, index) - real) : 1;
+    at_ends.push_back({index, static_cast<float>(real), static_cast<float>(step)});
+  });
+  std::uint64_t clipped = 0;
+  auto next = at_ends.begin();
+  read = read && for_each_real(golden, golden_tensor, [&](std::uint64_t index, double, double real) {
+           if (next == at_ends.end() || next->index != index) return;
+           clipped += std::fabs(real - static_cast<double>(next->real)) >
+                              kMoreThanAStep * static_cast<double>(next->step)
+                          ? 1
+                          : 0;
+           ++next;
+         });
+  if (!read) return std::nullopt;
+  return static_cast<double>(clipped) / static_cast<double>(tensor.elements);
 }
 
 }  // namespace opdump::tool

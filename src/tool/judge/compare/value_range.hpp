@@ -10,4 +10,13 @@ namespace opdump::tool {
 /// is finite, or when they cannot be read.
 std::optional<ValueRange> value_range(const DumpSide& side, const DumpTensor& tensor);
 
+/// The share of the elements that are the least or the greatest of their integer dtype, without those that
+/// stand for 0; nothing of other dtypes, and of what cannot be read.
+std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tensor);
+
+/// The share of such elements from which golden's are more than a step away: what mine could not hold. Nothing
+/// also where golden's elements do not lie in the same order.
+std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                                    const DumpTensor& golden_tensor);
+
 }  // namespace opdump::tool

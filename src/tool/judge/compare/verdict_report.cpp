@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -43,7 +45,7 @@ VerdictReport::VerdictReport(const CompareReport& report)
                      [&report](const PairResult& result) { return report.diverges(result); })) {
   for (const OpVerdict& op : ops_) {
     if (!first_ && op.bad_output) first_ = op;
-    if (!culprit_ && op.verdict == Verdict::culprit) culprit_ = op;
+    if (!proof_ && is_proof(op.cause)) proof_ = op;
     if (!unequal_ && (op.unequal_output || op.misread_by)) unequal_ = op;
     const bool grows = op.bad_output && op.inputs != 0 && op.growth() > 1;
     if (grows && (!grown_ || op.growth() > grown_->growth())) grown_ = op;
@@ -106,35 +108,118 @@ std::string VerdictReport::miswritten_text(const OpVerdict& op) const {
          name_of(reader) + " takes it by " + reader.misread->text;
 }
 
-std::string VerdictReport::culprit_text(const OpVerdict& op) const {
-  if (op.misread_by && !op.unequal_output) return miswritten_text(op);
-  if (op.bad_constant) {
-    const DumpTensor constant = my_tensor(*op.bad_constant);
-    return "its constant " + tensor_text(constant) + " is another, " +
-           (op.bad_output ? bad_text(*op.bad_output) : measured_text(*op.unequal_output));
+std::string VerdictReport::golden_name_of(std::size_t golden_tensor) const {
+  const DumpFile file = report_.golden.files[report_.golden.tensors[golden_tensor].file];
+  return (file.type.empty() ? "operator" : file.type) + " \"" + file.op + '"';
+}
+
+std::string VerdictReport::output_text(const OpVerdict& op) const {
+  if (op.fused)
+    return "its output is that of golden's " + golden_name_of(*op.golden_op) + ", and is off (" +
+           broken_limits(report_, *op.fused) + ')';
+  if (op.bad_output) return bad_text(*op.bad_output);
+  if (op.unequal_output) return measured_text(*op.unequal_output);
+  return {};
+}
+
+std::string VerdictReport::fused_text(const OpVerdict& op) const {
+  if (!op.fused) return {};
+  return "its output is that of golden's " + golden_name_of(*op.golden_op) + ", which is fused into it";
+}
+
+std::string VerdictReport::own_text(const OpVerdict& op) const {
+  const std::string output = output_text(op);
+  const bool equal = op.input_error == 0;
+  const bool told_equal = equal && !op.bad_output;
+  const std::string inputs =
+      op.inputs == 1
+          ? std::string("its input ") + (told_equal ? "is equal, " : "agrees, ")
+          : "its " + std::to_string(op.inputs) + " inputs " + (told_equal ? "are equal, " : "agree, ");
+  if (op.fused && !op.bad_output) return fused_text(op);
+  std::string text = inputs + output;
+  if (op.one_element) {
+    text += "; so far off are single elements";
+  } else if (!equal && std::isfinite(op.output_error)) {
+    text += "; its error is " + number_text(op.growth()) + " times what that of its inputs accounts for";
   }
-  if (op.bad_output)
-    return (op.misread       ? misread_text(op)
-            : op.inputs == 1 ? "its input agrees, "
-                             : "its " + std::to_string(op.inputs) + " inputs agree, ") +
-           bad_text(*op.bad_output);
-  if (op.equal_inputs) return unequal_text(op) + ", and that grows";
-  return "its error, within the limits, is " + number_text(op.growth()) +
-         " times that of its inputs, and grows";
+  return op.bad_output || op.fused ? text : text + ", within the limits, and that grows";
+}
+
+std::string VerdictReport::cause_text(const OpVerdict& op) const {
+  const std::string output = output_text(op);
+  const auto input = [&] { return tensor_text(my_tensor(*op.at)); };
+  switch (op.cause) {
+    case Cause::not_a_number:
+      return "it is the first with NaN or infinity: " + own_text(op);
+    case Cause::saturated:
+      return "its integers are saturated, they end where golden's numbers go on: " + own_text(op);
+    case Cause::constant:
+      return "its constant " + input() + " is another, " +
+             (output.empty() ? measures_text(report_, report_.results[*op.at]) : output);
+    case Cause::misread:
+      return misread_text(op) + output;
+    case Cause::miswritten:
+      return op.unequal_output ? own_text(op) : miswritten_text(op);
+    case Cause::swapped_inputs:
+    case Cause::swapped_outputs:
+      return std::string(op.cause == Cause::swapped_inputs ? "its inputs " : "its outputs ") +
+             std::to_string(my_tensor(*op.at).index) + " and " + std::to_string(my_tensor(*op.other).index) +
+             " are swapped: each agrees with the other one of golden";
+    case Cause::other_input: {
+      const DumpFile file = report_.mine.files[report_.mine.tensors[*op.other].file];
+      return "it reads another tensor: its " + input() + " is the output of \"" + file.op +
+             "\", which in golden it is not";
+    }
+    default:
+      return own_text(op);
+  }
 }
 
 std::string VerdictReport::victim_text(const OpVerdict& op) const {
-  if (op.misread_from) return misread_text(op) + bad_text(*op.bad_output);
-  if (!op.bad_input) {
-    std::string text = "its inputs agree within the limits, but are not equal, and its error is " +
-                       number_text(op.growth()) + " times theirs: ";
-    return text + bad_text(*op.bad_output);
-  }
-  const DumpTensor input = my_tensor(*op.bad_input);
+  if (op.misread_from) return misread_text(op) + output_text(op);
+  if (!op.bad_input)
+    return "its inputs agree within the limits, but are not equal, and its error is " +
+           number_text(op.growth()) + " times what theirs accounts for: " + output_text(op);
+  const DumpTensor input = my_tensor(op.at.value_or(*op.bad_input));
   return "its " + tensor_text(input) + " diverges already" +
-         (op.fed ? ""
-                 : ", and no operator of the dump before it does: a constant, an input of the model, or an "
-                   "operator that was not dumped");
+         (op.fed || is_proof(op.cause)
+              ? ""
+              : ", and no operator of the dump before it does: a constant, an input of the model, or an "
+                "operator that was not dumped");
+}
+
+std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
+  const std::string output = output_text(op);
+  switch (op.cause) {
+    case Cause::ambiguous:
+      return "several operators of one type are called so at one step, and which of them is golden's is not known: " +
+             output;
+    case Cause::overwritten:
+      return "its " + tensor_text(my_tensor(*op.at)) +
+             " is not what the operator before it has written, which agrees: overwritten in between, or read "
+             "too early";
+    case Cause::unscaled:
+      return output + "; integers against real numbers, and no scale is known: --model CARD tells it";
+    case Cause::unknown_inputs:
+      if (op.failed_input && op.inputs != 0) {
+        const PairResult result = report_.results[*op.failed_input];
+        return output + "; its " +
+               tensor_text(result.pair.mine ? my_tensor(*op.failed_input)
+                                            : report_.golden.tensors[*result.pair.golden]) +
+               " could not be compared: " + result.problem;
+      }
+      return output + "; without its inputs in both dumps it may be a victim";
+    default: {
+      const bool unscaled = std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+        const PairResult& paired = report_.results[result];
+        if (!paired.comparison || can_be_non_finite(my_tensor(result).dtype)) return false;
+        return my_tensor(result).quant == nullptr;
+      });
+      return output + "; its error is " + number_text(op.growth()) +
+             " times what that of its inputs accounts for, and " + number_text(kOwnGrowth) +
+             " times would prove it" + (unscaled ? "; no card tells the steps of its integers" : "");
+    }
+  }
 }
 
 std::string VerdictReport::dtype_text(const OpVerdict& op) const {
@@ -149,56 +234,105 @@ std::string VerdictReport::dtype_text(const OpVerdict& op) const {
 std::string VerdictReport::evidence_of(const OpVerdict& op) const {
   switch (op.verdict) {
     case Verdict::culprit:
-      return culprit_text(op);
+      return cause_text(op);
     case Verdict::victim:
       return victim_text(op);
     case Verdict::diverges:
-      return bad_text(*op.bad_output) + "; without its inputs in both dumps it may be a victim";
+      return uncertain_text(op);
     case Verdict::unpaired:
       return op.problem;
     case Verdict::agrees:
-      return dtype_text(op);
+      return op.fused ? fused_text(op) : dtype_text(op);
   }
   return {};
 }
 
-std::string VerdictReport::first_text() const {
-  if (!first_) return {};
-  return name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_);
+std::string VerdictReport::first_text(const OpVerdict& op) const {
+  return name_of(op) + ", " +
+         (op.verdict == Verdict::diverges ? "not certain" : std::string(to_string(op.verdict))) + ": " +
+         evidence_of(op);
 }
 
-void VerdictReport::print() const {
-  std::array<std::size_t, kVerdicts> counts{};
-  std::optional<OpVerdict> other;
-  std::uint64_t others = 0;
-  for (const OpVerdict& op : ops_) {
-    ++counts[static_cast<std::size_t>(op.verdict)];
-    if (op.other_dtype && others++ == 0) other = op;
+std::string VerdictReport::headline() const {
+  if (!proof_) return first_ ? "first diverging operator: " + first_text(*first_) : std::string();
+  const OpVerdict& op = *proof_;
+  const std::string name = name_of(op);
+  std::string text = "first cause: ";
+  switch (op.cause) {
+    case Cause::model_input:
+    case Cause::unwritten_input: {
+      const std::string input = tensor_text(my_tensor(*op.at)) + " of " + name;
+      const std::string off = " (" + broken_limits(report_, report_.results[*op.at]) + ')';
+      if (op.cause == Cause::model_input)
+        return text + "the model's inputs differ: " + input + ", which no operator of the dump writes" + off;
+      return text + "what no operator of the dump writes is another: " + input +
+             ", a constant or an input of the model" + off;
+    }
+    case Cause::missing: {
+      const DumpTensor input = my_tensor(*op.at);
+      return text + golden_name_of(*op.golden_op) + " is missing before " + name + ": golden's " +
+             tensor_text(input) + " is its output, mine agrees with what goes into it";
+    }
+    case Cause::shifted:
+      return text + "mine is shifted by " +
+             count_text(static_cast<std::uint64_t>(std::abs(op.steps)), "step") + ": from " + name +
+             " on, it has the elements of golden's " + (op.steps > 0 ? "later" : "earlier") +
+             " step, bit for bit";
+    default:
+      return text + first_text(op);
   }
-  constexpr const char* kMany[kVerdicts] = {"agree", "culprits", "victims", "diverge without inputs",
+}
+
+std::string VerdictReport::counts() const {
+  std::array<std::size_t, kVerdicts> counts{};
+  for (const OpVerdict& op : ops_) ++counts[static_cast<std::size_t>(op.verdict)];
+  constexpr const char* kMany[kVerdicts] = {"agree", "culprits", "victims", "diverge, not certain",
                                             "unpaired"};
+  constexpr const char* kOne[kVerdicts] = {"agrees", "culprit", "victim", "diverges, not certain",
+                                           "unpaired"};
   std::string line;
   for (std::size_t i = 0; i < kVerdicts; ++i) {
     if (counts[i] == 0) continue;
-    const std::string one(to_string(static_cast<Verdict>(i)));
-    line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' + (counts[i] == 1 ? one : kMany[i]);
+    line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' + (counts[i] == 1 ? kOne : kMany)[i];
   }
-  print_line(count_text(ops_.size(), "operator") + ": " + line);
-  if (other)
-    print_line("another dtype in " + count_text(others, "operator") + ", first " + name_of(*other) + ": " +
-               dtype_text(*other));
-  if (!first_ && unequal_)
-    print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
-               unequal_text(*unequal_));
-  if (!first_) return;
-  print_line("first diverging operator: " + first_text());
+  return count_text(ops_.size(), "operator") + ": " + line;
+}
+
+std::vector<std::string> VerdictReport::others() const {
+  std::vector<std::string> lines;
   const auto are_one = [](const std::optional<OpVerdict>& a, const std::optional<OpVerdict>& b) {
     return a && b && a->first == b->first;
   };
-  if (culprit_ && !are_one(culprit_, first_))
-    print_line("first culprit: " + name_of(*culprit_) + ": " + evidence_of(*culprit_));
-  if (grown_ && !are_one(grown_, culprit_) && !grown_->equal_inputs)
-    print_line("the error grows most in " + name_of(*grown_) + ": " + growth_text(*grown_));
+  if (proof_ && first_ && !are_one(proof_, first_))
+    lines.push_back("first diverging operator: " + first_text(*first_));
+  std::size_t more = 0, others = 0, fused = 0;
+  std::optional<OpVerdict> next, other, first_fused;
+  for (const OpVerdict& op : ops_) {
+    if (proof_ && op.verdict == Verdict::culprit && op.first != proof_->first && more++ == 0) next = op;
+    if (op.other_dtype && others++ == 0) other = op;
+    if (op.fused && fused++ == 0) first_fused = op;
+  }
+  if (next)
+    lines.push_back((more == 1 ? "another culprit: " : std::to_string(more) + " more culprits, the next: ") +
+                    first_text(*next));
+  if (fused != 0)
+    lines.push_back(count_text(fused, "operator") + " with others of golden fused in, first " +
+                    name_of(*first_fused) + ": " + fused_text(*first_fused));
+  if (other)
+    lines.push_back("another dtype in " + count_text(others, "operator") + ", first " + name_of(*other) +
+                    ": " + dtype_text(*other));
+  if (!first_ && !proof_ && unequal_)
+    lines.push_back("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
+                    unequal_text(*unequal_));
+  if (grown_ && !are_one(grown_, first()) && grown_->verdict != Verdict::culprit && grown_->input_error > 0)
+    lines.push_back("the error grows most in " + name_of(*grown_) + ": " + growth_text(*grown_));
+  return lines;
+}
+
+void VerdictReport::print() const {
+  print_line(counts());
+  if (const std::string text = headline(); !text.empty()) print_line(text);
+  for (const std::string& line : others()) print_line(line);
 }
 
 void VerdictReport::write_op(JsonWriter& json, std::string_view key, const OpVerdict& op,
@@ -216,14 +350,14 @@ void VerdictReport::write(JsonWriter& json, const std::function<void()>& flush) 
     if (!file.place.empty()) json.key("place").text(file.place);
     if (file.boot) json.key("boot").number(*file.boot);
     json.key("verdict").text(to_string(op.verdict));
+    if (op.cause != Cause::none) json.key("cause").text(to_string(op.cause));
     if (const std::string evidence = evidence_of(op); !evidence.empty()) json.key("evidence").text(evidence);
     json.close('}');
     flush();
   }
   json.line().close(']');
-  if (first_) write_op(json, "first_diverging", *first_, first_text());
-  if (culprit_)
-    write_op(json, "first_culprit", *culprit_, name_of(*culprit_) + ": " + evidence_of(*culprit_));
+  if (first()) write_op(json, "headline", *first(), headline());
+  if (first_) write_op(json, "first_diverging", *first_, first_text(*first_));
   if (grown_) write_op(json, "greatest_growth", *grown_, name_of(*grown_) + ": " + growth_text(*grown_));
   if (unequal_)
     write_op(json, "first_unequal", *unequal_, name_of(*unequal_) + ": " + unequal_text(*unequal_));

@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "src/tool/cli/json.hpp"
 #include "src/tool/judge/compare/compare_report.hpp"
@@ -14,29 +15,40 @@ class VerdictReport {
  public:
   explicit VerdictReport(const CompareReport& report);
 
-  /// Prints how many operators agree, and about the first that diverges one sentence.
+  /// Prints how many operators agree, and in one sentence where what diverges comes from.
   void print() const;
 
-  /// The member "ops" of an object, and as far as there are such operators "first_diverging",
-  /// "first_culprit", "first_unequal" and "greatest_growth".
-  /// What it has written may be taken away by `flush` meanwhile.
+  /// The member "ops" of an object, and as far as there are such "headline", "first_diverging",
+  /// "first_unequal" and "greatest_growth". What it has written may be taken away by `flush` meanwhile.
   void write(JsonWriter& json, const std::function<void()>& flush) const;
 
   const OpVerdicts& ops() const { return ops_; }
-  /// The first whose output diverges; nothing: none does.
-  const std::optional<OpVerdict>& first() const { return first_; }
-  std::string first_text() const;                      ///< one sentence about it; empty: none diverges
+  /// The operator of the headline: the first at which it is proved where a divergence comes from; where that
+  /// is nowhere, the first whose output diverges. Nothing: none does.
+  const std::optional<OpVerdict>& first() const { return proof_ ? proof_ : first_; }
+  /// "first cause: ...", or "first diverging operator: ..., not certain: ..."; empty: none diverges.
+  std::string headline() const;
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
+  std::string name_of(const OpVerdict& op) const;      ///< `Conv2D "conv1" at net/3`
+  /// What else there is to know than the headline, a sentence each.
+  std::vector<std::string> others() const;
+  /// "7 operators: 6 agree, 1 culprit".
+  std::string counts() const;
 
  private:
-  std::string name_of(const OpVerdict& op) const;  ///< `Conv2D "conv1" at net/3`
-  std::string culprit_text(const OpVerdict& op) const;
+  std::string first_text(const OpVerdict& op) const;
+  std::string cause_text(const OpVerdict& op) const;
+  std::string own_text(const OpVerdict& op) const;
   std::string victim_text(const OpVerdict& op) const;
+  std::string uncertain_text(const OpVerdict& op) const;
   std::string misread_text(const OpVerdict& op) const;     ///< "it takes input 0 by zero point 0, ...: "
   std::string miswritten_text(const OpVerdict& op) const;  ///< the same of who wrote it
   std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
   std::string growth_text(const OpVerdict& op) const;   ///< "its error is 7 times that of its inputs, ..."
   std::string dtype_text(const OpVerdict& op) const;    ///< "output 0 is float16 for float32"; or empty
+  std::string fused_text(const OpVerdict& op) const;    ///< "output 0 is that of golden's ..."; or empty
+  std::string golden_name_of(std::size_t golden_tensor) const;
+  std::string output_text(const OpVerdict& op) const;  ///< how far the output is off
   std::string bad_text(std::size_t result) const;
   std::string measured_text(std::size_t result) const;
   void write_op(JsonWriter& json, std::string_view key, const OpVerdict& op, const std::string& text) const;
@@ -45,7 +57,7 @@ class VerdictReport {
   const CompareReport& report_;
   OpVerdicts ops_;
   std::optional<OpVerdict> first_;    ///< the first whose output diverges
-  std::optional<OpVerdict> culprit_;  ///< the first one
+  std::optional<OpVerdict> proof_;    ///< the first with a cause that is proved
   std::optional<OpVerdict> unequal_;  ///< the first whose output is not equal
   std::optional<OpVerdict> grown_;    ///< of those that diverge, the one in which the error grows most
 };

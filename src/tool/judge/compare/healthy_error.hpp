@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "src/tool/judge/compare/compare_run.hpp"
+
+namespace opdump::tool {
+
+/// The one rule of what an operator is accused by: an error that is so many times what its inputs account for
+/// is its own. A limit that is crossed proves nothing. Source: msprobe's warnings.
+inline constexpr double kOwnGrowth = 10;
+
+/// How far a tensor is from golden, by golden's size.
+struct TensorError {
+  double all = 0;  ///< the relative Euclidean distance, or that of statistics; infinite where it is no number
+  double peak = 0;  ///< the greatest difference, by golden's element there or its root mean square
+
+  // In golden's own units.
+  double rms = 0;
+  double most = 0;
+  double golden_rms = 0;
+  double golden_deviation = 0;
+};
+
+bool is_equal(const PairResult& result);
+TensorError error_of(const PairResult& result);
+
+/// How an operator passes errors of its inputs on.
+enum class PassesErrors : std::uint8_t {
+  by_size,       ///< by the size of its output, as convolutions do: what counts is the relative error
+  by_unit,       ///< at most as they are, as sums, choices and saturating functions do; also types not known
+  by_exponent,   ///< a difference in an input is a relative one in the output
+  without_bound  ///< any difference may become any other, as in roundings, quotients and comparisons
+};
+
+PassesErrors passes_errors(std::string_view type);
+
+/// What the error of one input accounts for in an output whose own is `output`.
+TensorError explained_by(const TensorError& input, const TensorError& output, PassesErrors passes);
+
+/// Whether single elements of such an operator may be judged, where its inputs are not equal.
+bool shows_single_elements(std::string_view type);
+
+/// What a healthy operator may add to an output, from equal inputs: the rounding of a sum of `terms` in the
+/// coarser dtype of both sides, at most 0.05; of integers one step of their scale; of indices and counts
+/// nothing.
+double healthy_error(const PairResult& output, const DumpTensor& mine, const DumpTensor& golden,
+                     std::uint64_t terms);
+
+/// The same of a constant, which is only rounded to its dtype.
+double healthy_constant(const PairResult& constant, const DumpTensor& mine, const DumpTensor& golden);
+
+}  // namespace opdump::tool
