@@ -90,6 +90,7 @@ set(opdump_system_sources
   platform/posix/impl/pattern_set.cpp
   platform/posix/time/processor_counter.cpp
   platform/posix/tree/appended_file.cpp
+  platform/posix/tree/journal_room.cpp
   platform/posix/tree/short_journal.cpp
   platform/posix/tree/tree_files.cpp
   platform/posix/tree/tree_quota.cpp

@@ -198,6 +198,9 @@ class DumpKit {
     if (status == Status::ok && dumps) {
       config_ = placed;
       status = begin_extras(text);
+      if (!is_raw() && is_full(config_.dump_path))
+        say("dump_path: no space left there, not even for a journal: what is lost is told nowhere until the end; "
+            "free some, and start again");
     }
     if (status == Status::ok) return status;
     if (begins && session_.initialised()) static_cast<void>(end());

@@ -88,6 +88,7 @@ Result<ObjectId> TreeSink::open_object(const ObjectName& name, bool whole) {
   if (slot == kMaxOpenObjects) return refuse(Status::too_many_objects);
 
   if (const Status status = quota_.admit_file(name); status != Status::ok) return refuse(status);
+  if (!journal_room_.leaves(file_systems_[0].fd.get(), 0)) return fail(ENOSPC);
   Object& object = objects_[slot];
   object.bytes = 0;
   object.name_bytes = name.file.copy(object.name, kMaxNameBytes);
@@ -122,7 +123,8 @@ void TreeSink::write(Object& object, std::span<const Bytes> parts) {
   const std::uint64_t bytes = bytes_of(parts);
   object.failed = quota_.admit_bytes(object.bytes, bytes);
   if (object.failed == Status::ok) {
-    const int error = write_all(object.file.get(), parts);
+    const bool leaves_room = journal_room_.leaves(object.file.get(), bytes);
+    const int error = leaves_room ? write_all(object.file.get(), parts) : ENOSPC;
     if (error == 0) {
       object.bytes += bytes;
       quota_.add(0, bytes);
@@ -211,15 +213,24 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
   char file_name[kMaxFileNameBytes + 1];
   file_name[name.file.copy(file_name, kMaxFileNameBytes)] = '\0';
   const std::uint64_t bytes = bytes_of(parts);
-  if (const Status status = quota_.admit_appended(name, bytes); status != Status::ok) return refuse(status);
+  const bool is_journal = TreeQuota::is_journal(name);
+  const Status admitted = quota_.admit_appended(name, bytes);
+  if (admitted != Status::ok && !is_journal) return refuse(admitted);
+  const std::uint64_t most = is_journal ? quota_.journal_room() : 0;
+  const bool is_short = admitted != Status::ok || quota_.is_short_for_journals(bytes);
   for (const bool again : {false, true}) {
     Directory* directory = nullptr;
     if (const int error = find_directory(name, directory)) return fail(error);
-    bool made = false;
-    const int error = lines_.append(directory->fd.get(), file_name, parts, syncs_each(), made);
+    Appended done;
+    const int fd = directory->fd.get();
+    const int error = is_journal ? lines_.append_journal(fd, file_name, parts, syncs_each(), journal_room_,
+                                                         is_short, most, done)
+                                 : lines_.append(fd, file_name, parts, syncs_each(), done);
     directory->file_system->dirty = true;
+    if (error == ENOSPC && admitted != Status::ok) return refuse(admitted);
     if (error == 0) {
-      quota_.add(made ? 1 : 0, bytes);
+      quota_.add(done.made ? 1 : 0, done.growth > 0 ? static_cast<std::uint64_t>(done.growth) : 0);
+      if (done.growth < 0) quota_.take_back(0, static_cast<std::uint64_t>(-done.growth));
       quota_.tell_in(name, fsync_, syncs_each());
       return Status::ok;
     }

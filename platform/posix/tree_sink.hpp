@@ -61,6 +61,9 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// failed write-back to `sync`. With `Fsync::record`, and where there is no syncfs, every `commit` waits
 /// instead: about half a millisecond on flash, even for the smallest file. With `Fsync::never` nothing waits.
 ///
+/// *Full disks.* Room for journals is kept (JournalRoom), so that a disk that is full refuses records and takes
+/// the lines that name them. When half of that is used, the journal counts what is lost from then on.
+///
 /// *Limits.* See TreeQuota. An object that does not fit is refused with `quota_exceeded`.
 ///
 /// *Costs.* About 3.4 KiB of RAM for each of kMaxOpenObjects, 2 KiB of stack, no heap; at most
@@ -215,6 +218,7 @@ class TreeSink final : public Sink {
   bool mapping_is_held_ = false;  ///< by another process, at the last attempt
   int last_errno_ = 0;
   AppendedFile lines_;
+  JournalRoom journal_room_;
 };
 
 static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 2816);

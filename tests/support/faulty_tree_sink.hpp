@@ -13,12 +13,17 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -41,6 +46,10 @@ struct Faults {
   int fsync_calls = 0;
   unsigned calls = 0;                       ///< that change a directory
   unsigned killed_at_call = 0;              ///< the process ends when that many have been made; 0: never
+  bool has_disk = false;                    ///< of `free` bytes
+  std::uint64_t free = 0;                   ///< not counted: names and directories
+  bool reserves = true;                     ///< false: the file system has no fallocate
+  std::map<ino_t, std::uint64_t> ends{};    ///< of what was reserved
   const char* made_after_unlink = nullptr;  ///< file of another writer that appears after the next unlink
 } g_faults;
 
@@ -52,6 +61,56 @@ int injected(int error) {
 /// Before each call that changes a directory.
 void maybe_kill() {
   if (++g_faults.calls == g_faults.killed_at_call) _exit(kKilledExit);
+}
+
+/// Takes what the file needs to end at `to` from the disk; false: it is full.
+bool take_room(int file, std::uint64_t to) {
+  struct stat status;
+  if (!g_faults.has_disk || fstat(file, &status) != 0) return true;
+  std::uint64_t& end = g_faults.ends[status.st_ino];
+  end = std::max(end, static_cast<std::uint64_t>(status.st_size));
+  if (to <= end) return true;
+  if (to - end > g_faults.free) return false;
+  g_faults.free -= to - end;
+  end = to;
+  return true;
+}
+
+[[maybe_unused]] ssize_t faulty_writev(int file, const iovec* parts, int count) {
+  struct stat status;
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  if (fstat(file, &status) == 0 && !take_room(file, static_cast<std::uint64_t>(status.st_size) + bytes))
+    return injected(ENOSPC);
+  return writev(file, parts, count);
+}
+
+[[maybe_unused]] ssize_t faulty_pwrite(int file, const void* from, std::size_t bytes, off_t at) {
+  return take_room(file, static_cast<std::uint64_t>(at) + bytes) ? pwrite(file, from, bytes, at)
+                                                                 : injected(ENOSPC);
+}
+
+[[maybe_unused]] int faulty_fallocate(int file, int mode, off_t at, off_t bytes) {
+  if (!g_faults.reserves) return injected(EOPNOTSUPP);
+  if (!g_faults.has_disk) return fallocate(file, mode, at, bytes);
+  return take_room(file, static_cast<std::uint64_t>(at + bytes)) ? 0 : injected(ENOSPC);
+}
+
+[[maybe_unused]] int faulty_ftruncate(int file, off_t bytes) {
+  struct stat status;
+  if (g_faults.has_disk && fstat(file, &status) == 0) {
+    std::uint64_t& end = g_faults.ends[status.st_ino];
+    const auto to = static_cast<std::uint64_t>(bytes);
+    if (end > to) g_faults.free += end - to;
+    end = to;
+  }
+  return ftruncate(file, bytes);
+}
+
+[[maybe_unused]] int faulty_fstatvfs(int file, struct statvfs* status) {
+  const int result = fstatvfs(file, status);
+  if (g_faults.has_disk) status->f_bavail = g_faults.free / status->f_frsize;
+  return result;
 }
 
 [[maybe_unused]] int faulty_openat(int directory, const char* name, int flags, mode_t mode) {
@@ -108,6 +167,12 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 
 }  // namespace
 
+#define writev faulty_writev
+#define pwrite faulty_pwrite
+#define fallocate faulty_fallocate
+#define ftruncate faulty_ftruncate
+#define fstatvfs faulty_fstatvfs
+#include "platform/posix/tree/journal_room.cpp"
 #include "platform/posix/tree/short_journal.cpp"
 #include "platform/posix/tree/tree_quota.cpp"
 #define openat faulty_openat
@@ -129,3 +194,8 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 #undef fsync
 #undef syncfs
 #undef flock
+#undef writev
+#undef pwrite
+#undef fallocate
+#undef ftruncate
+#undef fstatvfs

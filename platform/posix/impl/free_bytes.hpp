@@ -17,5 +17,13 @@ inline std::uint64_t free_bytes(std::string_view directory) {
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
+/// Whether the file system of `directory` has not even room for a journal.
+inline bool is_full(std::string_view directory) {
+  constexpr std::uint64_t kForJournal = 16384;
+  struct ::statvfs status {};
+  return ::statvfs(std::string(directory).c_str(), &status) == 0 &&
+         std::uint64_t{status.f_bavail} * status.f_frsize < kForJournal;
+}
+
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "opdump/base/text.hpp"
@@ -121,18 +122,17 @@ class Shortener {
   /// `digests`: bytes of the file of digests.
   int run(std::uint64_t digests) {
     find_limits(digests);
-    for (std::size_t end; at_ < journal_.size(); at_ = end) {
-      end = line_end(at_);
-      take(journal_.substr(at_, end - at_));
-    }
-    end_runs();
-    if (removed_files_ != 0) {
-      char memory[48];
-      TextWriter line(memory);
-      line.add("files_removed,").add_decimal(removed_files_).add('\n');
-      put(line.text());
-    }
+    take_lines();
     flush();
+    return error_;
+  }
+
+  /// Of the lines behind others, in a journal that names files or not: what they become lies in the memory.
+  int fold(bool names_files, std::string_view& text) {
+    names_files_ = names_files;
+    losses_end_ = journal_.size();
+    take_lines();
+    text = {memory_.out, used_};
     return error_;
   }
 
@@ -140,6 +140,19 @@ class Shortener {
   std::uint64_t digests_gone() const { return digests_gone_; }
 
  private:
+  void take_lines() {
+    for (std::size_t end; at_ < journal_.size(); at_ = end) {
+      end = line_end(at_);
+      take(journal_.substr(at_, end - at_));
+    }
+    end_runs();
+    if (removed_files_ == 0) return;
+    char memory[48];
+    TextWriter line(memory);
+    line.add("files_removed,").add_decimal(removed_files_).add('\n');
+    put(line.text());
+  }
+
   std::size_t line_end(std::size_t from) const {
     return std::min(journal_.find('\n', from), journal_.size() - 1) + 1;
   }
@@ -173,6 +186,7 @@ class Shortener {
   /// Whether a line of that `word` names a file that is there.
   bool is_there(std::string_view word, std::string_view rest) const {
     if (word != "begun" && word != "written" && word != "row" && word != "reduced") return false;
+    if (how_.losses_alone) return word != "begun";
     const int fields = word == "begun" ? 2 : word == "reduced" ? 4 : 3;
     for (int field = 0; field < fields; ++field) cut_first(rest);
     return !rest.empty() && (word == "row"       ? has_table(rest)
@@ -184,7 +198,8 @@ class Shortener {
     if (line.back() != '\n') return put(line);
     std::string_view rest = line.substr(0, line.size() - 1);
     const std::string_view word = cut_first(rest);
-    if (word == "opdump-journal") return take_head(rest);
+    if (how_.drops_extras && (word == "op" || word == "never")) return;
+    if (word == "opdump-journal" && !how_.losses_alone) return take_head(rest);
     if (word == "removed") return take_removed(line, rest);
     if (word == "chunk") return take_chunk(line, rest);
     if (word == "files_removed") {
@@ -243,7 +258,7 @@ class Shortener {
     cut_first(fields);
     // The path of a record that was begun stands there.
     const bool has_path = word != "written" || !fields.empty();
-    record.forgets = has_path ? !run.keeps && !is_there(word, rest) : run.pending;
+    record.forgets = has_path ? !run.keeps && !is_there(word, rest) : run.pending && !how_.losses_alone;
     return true;
   }
 
@@ -267,7 +282,8 @@ class Shortener {
     const std::string_view fault = cut_first(rest);
     cut_first(rest);
     cut_first(rest);
-    if (fault != kind_of(ChunkFault::other).word || rest.empty() || rest.starts_with("../") || has(rest))
+    if (how_.losses_alone || fault != kind_of(ChunkFault::other).word || rest.empty() ||
+        rest.starts_with("../") || has(rest))
       return put(line);
     if (names_files_) ++removed_files_;
   }
@@ -409,7 +425,7 @@ class Shortener {
 
   void flush() {
     const Bytes part = as_bytes(std::string_view(memory_.out, used_));
-    if (error_ == 0) error_ = write_all(to_, {&part, 1});
+    if (error_ == 0) error_ = to_ < 0 ? ENOSPC : write_all(to_, {&part, 1});
     used_ = 0;
   }
 
@@ -465,6 +481,35 @@ class Replacement {
   UniqueFd file_;
 };
 
+bool read_at(int file, char* to, std::size_t bytes, std::uint64_t from) {
+  return pread(file, to, bytes, static_cast<off_t>(from)) == static_cast<ssize_t>(bytes);
+}
+
+int write_at(int file, std::string_view text, std::uint64_t at) {
+  while (!text.empty()) {
+    const ssize_t done = pwrite(file, text.data(), text.size(), static_cast<off_t>(at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done == 0 ? EIO : errno;
+    text.remove_prefix(static_cast<std::size_t>(done));
+    at += static_cast<std::uint64_t>(done);
+  }
+  return 0;
+}
+
+/// Puts `now` in the place of `before`, with which the file ends, at `tail`; or nothing. In one call, which a
+/// killed process has made or not; where the file becomes shorter, it ends early in between.
+int replace_tail(int file, std::string_view before, std::string_view now, std::uint64_t tail,
+                 std::uint64_t& bytes) {
+  const auto differs = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
+  const auto same = static_cast<std::size_t>(differs.first - before.begin());
+  if (now.size() < before.size() && ftruncate(file, static_cast<off_t>(tail + same)) != 0) return errno;
+  const int error = write_at(file, now.substr(same), tail + same);
+  bytes = tail + (error == 0 ? now.size() : before.size());
+  if (error != 0 && write_at(file, before.substr(same), tail + same) == 0)
+    static_cast<void>(ftruncate(file, static_cast<off_t>(bytes)) == 0);
+  return error;
+}
+
 /// Lets the first `gone` bytes of the file go.
 int cut_digests(int directory, const char* name, std::uint64_t gone, const JournalShortening& how) {
   const UniqueFd file(open_at(directory, name, O_RDONLY | O_NOFOLLOW));
@@ -514,6 +559,39 @@ int shorten_journal(int directory, const char* name, const JournalShortening& ho
     done.digests_behind = shortener.digests_gone();
   }
   return 0;
+}
+
+int fold_losses(int directory, const char* name, std::uint64_t tail, std::span<const Bytes> lines,
+                std::uint64_t most_growth, std::uint64_t& bytes) {
+  const UniqueFd file(open_at(directory, name, O_RDWR | O_NOFOLLOW));
+  struct stat status;
+  if (!file || fstat(file.get(), &status) != 0) return errno;
+  bytes = static_cast<std::uint64_t>(status.st_size);
+  if (tail > bytes) return EINVAL;
+  const auto old = static_cast<std::size_t>(bytes - tail);
+  std::size_t all = old;
+  for (const Bytes part : lines) all += part.size();
+  const Pages before(all + 1, -1);
+  const Pages memory(sizeof(Shortener::Memory), -1);
+  if (!before || !memory) return errno;
+  const auto start = static_cast<char*>(before.start());
+  char head[32] = "";
+  if (!read_at(file.get(), start, old, tail) ||
+      !read_at(file.get(), head, std::min<std::uint64_t>(bytes, sizeof head - 1), 0))
+    return EIO;
+  char* to = start + old;
+  for (const Bytes part : lines) to = put_text(to, as_text(part));
+  const bool names_files = std::string_view(head).find(",gaps\n") == std::string_view::npos;
+
+  JournalShortening how = {.losses_alone = true};
+  std::string_view text;
+  for (;; how.drops_extras = true) {
+    auto& cleared = *new (memory.start()) Shortener::Memory;
+    const int error = Shortener(directory, -1, {start, all}, how, cleared).fold(names_files, text);
+    if (error == 0 && (text.size() <= old || text.size() - old <= most_growth)) break;
+    if (error != 0 || how.drops_extras) return error != 0 ? error : ENOSPC;
+  }
+  return replace_tail(file.get(), {start, old}, text, tail, bytes);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -1,8 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
 
-#include "opdump/knobs.hpp"
+#include "opdump/base/bytes.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -18,6 +19,8 @@ struct JournalShortening {
   std::uint64_t digests_behind = 0;  ///< bytes at the beginning of that file of which no line tells any more
   bool is_durable = false;           ///< the new journal is on the disk before it replaces the old one
   bool syncs_directory = false;      ///< and its name before lines are added to it
+  bool losses_alone = false;         ///< see fold_losses
+  bool drops_extras = false;         ///< lines `op` and `never` go as well
 };
 
 /// What became of the files; bytes as they were and as they are.
@@ -36,6 +39,14 @@ struct ShortenedJournal {
 /// before. Takes 100 KiB from the system while it works, none from the heap.
 [[nodiscard]] int shorten_journal(int directory, const char* name, const JournalShortening& how,
                                   ShortenedJournal& done);
+
+/// Adds `lines` to the journal `name` in `directory`, all or nothing; behind `tail` bytes, where a line begins,
+/// runs of losses become lines `forgotten`, so that it grows no further than these have new counts and other
+/// lines come. Beyond `most_growth` bytes lines `op` and `never` go as well. `bytes` becomes the journal's size.
+/// Returns an errno, 0 for success: ENOSPC also where it would grow further. Takes 90 KiB from the system while
+/// it works, and twice the bytes behind `tail`.
+[[nodiscard]] int fold_losses(int directory, const char* name, std::uint64_t tail,
+                              std::span<const Bytes> lines, std::uint64_t most_growth, std::uint64_t& bytes);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

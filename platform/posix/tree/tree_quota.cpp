@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -45,10 +46,6 @@ std::uint64_t time_of(std::string_view name) {
 
 ObjectFacts facts_of(const ObjectName& name) {
   return name.facts;
-}
-
-bool is_journal(const ObjectName& name) {
-  return facts_of(name).kind == ObjectKind::journal;
 }
 
 /// Bytes of what is above the dump's own directory, '/' included: nothing, or that of a rank.
@@ -171,6 +168,10 @@ void for_each_dump(int base, std::string_view suffix, Use use) {
 
 }  // namespace
 
+bool TreeQuota::is_journal(const ObjectName& name) {
+  return build::kLean ? name.file.ends_with(kJournalSuffix) : facts_of(name).kind == ObjectKind::journal;
+}
+
 bool TreeQuota::enter(const ObjectName& name) {
   const std::string_view above = name.directory.substr(0, bytes_above_dump(name));
   const bool has_own = facts_of(name).dump_bytes != 0;
@@ -246,13 +247,28 @@ bool TreeQuota::fits(const Need& need, Kind kind) const {
   if (limits_.max_files != 0 && kind == Kind::record && files > limits_.max_files) return false;
   const std::uint64_t max_bytes = kind == Kind::journal ? limits_.max_bytes : record_bytes();
   if (limits_.max_bytes != 0 && bytes_ + need.bytes > max_bytes) return false;
-  if (limits_.reserve_bytes == 0) return true;
+  return kind == Kind::journal ||
+         leaves_free(need, limits_.reserve_bytes + limits_.reserve_bytes / kForJournals);
+}
+
+bool TreeQuota::leaves_free(const Need& need, std::uint64_t reserve) const {
   struct statvfs status;
-  if (fstatvfs(base_.get(), &status) != 0) return true;
+  if (reserve == 0 || fstatvfs(base_.get(), &status) != 0) return true;
   const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
-  const std::uint64_t reserve =
-      limits_.reserve_bytes + (kind == Kind::journal ? 0 : limits_.reserve_bytes / kForJournals);
   return free >= reserve + need.bytes + need.files * status.f_frsize;
+}
+
+std::uint64_t TreeQuota::journal_room() const {
+  if (limits_.max_bytes == 0) return UINT64_MAX;
+  return limits_.max_bytes - std::min(limits_.max_bytes, bytes_);
+}
+
+bool TreeQuota::is_short_for_journals(std::uint64_t more) const {
+  constexpr std::uint64_t kMost = 4096;
+  if (limits_.keep == Keep::newest) return false;
+  const std::uint64_t margin = std::min(kMost, journal_share() / 4);
+  if (limits_.max_bytes != 0 && journal_room() < more + margin) return true;
+  return !leaves_free({}, limits_.reserve_bytes);
 }
 
 Status TreeQuota::admit_file(const ObjectName& name) {

@@ -50,8 +50,8 @@ struct QuotaCounts {
 /// counts. A table of statistics goes like a record, unless its rows were the last to be added.
 ///
 /// A sixteenth of `max_bytes`, a sixteenth of `reserve_bytes` on top of it, and one file are kept for
-/// journals. With `keep oldest` a journal is not shortened: when it has no room left, it loses lines and
-/// proves less. Rows of a table are refused like records.
+/// journals, which may use the room that is reserved on the disk (JournalRoom) in any case. With `keep oldest` a journal is not shortened: when that room runs short, it counts losses
+/// and no longer names them (fold_losses). Rows of a table are refused like records.
 ///
 /// *Costs.* One scan of the dumps at the first object, one to four when something is removed; each takes the
 /// C library's memory for open directories, one per level.
@@ -71,6 +71,9 @@ class TreeQuota {
     base_.reset();
   }
 
+  /// By what is known of it; with OPDUMP_SMALL_CODE by its name.
+  static bool is_journal(const ObjectName& name);
+
   bool limited() const {
     return limits_.max_bytes != 0 || limits_.max_files != 0 || limits_.reserve_bytes != 0;
   }
@@ -83,6 +86,12 @@ class TreeQuota {
 
   /// The same for `more` bytes appended to a file; a journal may use the room kept for journals.
   [[nodiscard]] Status admit_appended(const ObjectName& name, std::uint64_t more);
+
+  /// Bytes that journals may still take.
+  std::uint64_t journal_room() const;
+
+  /// Whether `more` bytes of a journal leave it so little that losses are to be counted, no longer named.
+  bool is_short_for_journals(std::uint64_t more) const;
 
   /// Makes room for `bytes` of rows in a `mapping.csv`, which `is_new` or not. `quota_exceeded` when there is
   /// none.
@@ -123,6 +132,7 @@ class TreeQuota {
   void scan();
   void count_below(UniqueFd directory);
   bool fits(const Need& need, Kind kind) const;
+  bool leaves_free(const Need& need, std::uint64_t reserve) const;
   Status admit(const Need& need, Kind kind);
   void make_room(const Need& need);
   bool remove_oldest_dump(std::uint64_t& after);

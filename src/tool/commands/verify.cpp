@@ -71,6 +71,7 @@ all, nothing is left to tell.
 
 Where "keep" is "newest", a long journal is shortened: of what was removed to make room it then tells how many
 records of which numbers, no longer their names. Of those, one that is missing for another reason counts as removed.
+A journal that runs short of room, as on a full disk, likewise tells how many records were lost, and why.
 
 Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
 

@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,7 +32,139 @@ struct Fixture {
   TreeSink sink;
 };
 
+constexpr std::string_view kHead = "opdump-journal,1,records\nfrom,0,0\n";
+constexpr std::string_view kOp = "op,9,0,9,9,0,0,9,0,0,0,0,0,0,0,7,m/T.";
+
+/// A session whose records are all as large; those of `begun` are begun, and then written or lost.
+struct FilledDisk : Fixture {
+  Status tell(std::string line) {
+    const Bytes part = as_bytes(line);
+    return sink.append_lines({text, "d", "opdump.0.1.journal", {.kind = ObjectKind::journal}}, {&part, 1});
+  }
+
+  void record(bool begun) {
+    const std::string number = std::to_string(next++);
+    const std::string path = "0/m/1/" + number + "/T.some_operator.0.0.1700000000000000";
+    if (begun) REQUIRE(tell("begun,0," + number + "," + path + "\n") == Status::ok);
+    const Status stored = store(sink, {text, "d/" + number, "file"}, std::string(1000, 'r'));
+    const bool is_stored = stored == Status::ok;
+    written += is_stored ? 1 : 0;
+    if (!is_stored) CHECK((stored == Status::no_space || stored == Status::quota_exceeded));
+    REQUIRE(tell((is_stored ? "written,0," : "lost,0,") + number + (is_stored ? ",1000," : ",sink_failed,") +
+                 (begun ? "" : path) + "\n") == Status::ok);
+  }
+
+  std::string journal() const { return read_file(root.path() / "d/opdump.0.1.journal"); }
+
+  /// Each record has one line, or is counted in one.
+  void check() const {
+    int due = 0, stored = 0, lost = 0, begun = -1;
+    std::istringstream lines(journal());
+    for (std::string line; std::getline(lines, line);) {
+      int first = 0, last = 0, counts[2] = {}, losses[9] = {};
+      if (std::sscanf(line.c_str(), "forgotten,0,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d", &first, &last,
+                      counts, counts + 1, losses, losses + 1, losses + 2, losses + 3, losses + 4, losses + 5,
+                      losses + 6, losses + 7, losses + 8) >= 12) {
+        CHECK(counts[0] == 0);
+        CHECK(std::accumulate(std::begin(losses), std::end(losses), 0) == last - first + 1);
+        lost += last - first + 1;
+      } else if (std::sscanf(line.c_str(), "begun,0,%d,", &begun) == 1) {
+        continue;
+      } else if (std::sscanf(line.c_str(), "written,0,%d,", &first) == 1) {
+        if (line.ends_with(',')) CHECK(begun == first);
+        last = first;
+        ++stored;
+      } else if (std::sscanf(line.c_str(), "lost,0,%d,", &first) == 1) {
+        last = first;
+        ++lost;
+      } else {
+        continue;
+      }
+      REQUIRE(first == due);
+      due = last + 1;
+    }
+    CHECK(due == next);
+    CHECK(stored == written);
+    CHECK(lost == next - written);
+  }
+
+  int next = 0;
+  int written = 0;
+};
+
 }  // namespace
+
+TEST_CASE_FIXTURE(FilledDisk,
+                  "tree sink faults: a full disk takes the journal's lines, which count what is lost") {
+  constexpr std::uint64_t kDisk = 300'000;
+  for (const bool begun : {false, true}) {
+    for (const bool reserves : {true, false}) {
+      CAPTURE(begun);
+      CAPTURE(reserves);
+      g_faults = {};
+      g_faults.has_disk = true;
+      g_faults.free = kDisk;
+      g_faults.reserves = reserves;
+      fs::remove_all(root.path() / "d");
+      sink.~TreeSink();
+      new (&sink) TreeSink;
+      next = written = 0;
+      REQUIRE(tell(std::string(kHead)) == Status::ok);
+      while (next < 5000) record(begun);
+      CHECK(written > 100);
+      const std::string named = journal();
+      CHECK(named.find("lost,0," + std::to_string(written) + ",") != named.npos);
+      CHECK(named.find("forgotten,0,") != named.npos);
+      CHECK(named.size() < 70'000);
+      check();
+      // Lines that would take too much give way to the end.
+      for (int i = 0; i < 200; ++i)
+        REQUIRE(tell(std::string(kOp) + std::string(500, 'n') + std::to_string(i) + "\n") == Status::ok);
+      REQUIRE(tell("to,0,5000\nclosed,5000\n") == Status::ok);
+      CHECK(journal().ends_with("to,0,5000\nclosed,5000\n"));
+      check();
+      // What was kept is others' again.
+      std::uint64_t used = 0;
+      for (const auto& entry : fs::recursive_directory_iterator(root.path()))
+        if (entry.is_regular_file()) used += entry.file_size();
+      if (reserves) CHECK(g_faults.free + used == kDisk);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(FilledDisk,
+                  "tree sink faults: a journal names losses again where a full disk has room again") {
+  g_faults.has_disk = true;
+  g_faults.free = 100'000;
+  REQUIRE(tell(std::string(kHead)) == Status::ok);
+  while (next < 3000) record(false);
+  const std::size_t full = journal().size();
+  g_faults.free = 500'000;
+  for (int i = 0; i < 10; ++i) record(next % 2 == 0);
+  CHECK(journal().find("written,0,3009,1000,", full) != std::string::npos);
+  g_faults.free = 0;
+  while (next < 6000) record(next % 2 == 0);
+  CHECK(written > 13);
+  check();
+}
+
+TEST_CASE_FIXTURE(FilledDisk, "tree sink faults: a disk that is full from the start takes no journal") {
+  g_faults.has_disk = true;
+  CHECK(tell(std::string(kHead)) == Status::no_space);
+  CHECK(store(sink, {text, "d/0", "file"}, "x") == Status::no_space);
+  CHECK(journal().empty());
+}
+
+TEST_CASE_FIXTURE(FilledDisk, "tree sink faults: a journal that a quota leaves no room counts losses") {
+  sink.configure({.limits = {.max_bytes = 60'000}});
+  REQUIRE(tell(std::string(kHead)) == Status::ok);
+  while (next < 3000) record(next % 2 == 0);
+  check();
+  std::uint64_t used = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root.path()))
+    if (entry.is_regular_file()) used += entry.file_size();
+  CHECK(used <= 60'000);
+}
 
 TEST_CASE_FIXTURE(Fixture, "tree sink faults: a file system of shorter names") {
   g_faults.name_limit = 100;

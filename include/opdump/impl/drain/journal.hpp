@@ -161,7 +161,8 @@ class RecorderSet {
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
 ///     forgotten,R,S,T,WRITTEN,REDUCED,LOSSES
-///                                     with `"keep": "newest"` a sink has shortened the journal: in the place
+///                                     with `"keep": "newest"` a sink has shortened the journal, or it counts
+///                                     losses, as on a full disk, where the journal's room ran short: in the place
 ///                                     of the lines of records S to T. WRITTEN of them were written, of which
 ///                                     REDUCED in a reduced form, and in a journal of records the files of
 ///                                     all these were gone by then, as they are when they were removed to
