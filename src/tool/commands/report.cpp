@@ -7,7 +7,6 @@
 #include "opdump/base/arena.hpp"
 #include "src/config/cann/dump_step.hpp"
 #include "src/config/text/human_text.hpp"
-#include "src/tool/cli/byte_size.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"

@@ -13,7 +13,6 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/cli/new_directory.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/safetensors_dtype.hpp"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "opdump/ring.hpp"
-#include "src/tool/cli/byte_size.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/config/checked_config.hpp"
