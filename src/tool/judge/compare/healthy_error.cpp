@@ -12,7 +12,7 @@ namespace opdump::tool {
 namespace {
 
 /// Half of the last place, relative; 0: no floating dtype.
-double rounding_of(DType dtype) {
+double half_ulp_of(DType dtype) {
   switch (dtype) {
     case DType::float64:
       return 0x1p-53;
@@ -42,7 +42,7 @@ bool is_narrow(DType dtype) {
 /// What rounding to the dtype of one side adds, relative to golden's size.
 double step_error(const DumpTensor& tensor, double golden_rms) {
   constexpr double kBlocks = 0.06;
-  if (rounding_of(tensor.dtype) > 0) return rounding_of(tensor.dtype);
+  if (half_ulp_of(tensor.dtype) > 0) return half_ulp_of(tensor.dtype);
   if (tensor.quant == nullptr) return is_narrow(tensor.dtype) && golden_rms > 0 ? 1 / golden_rms : 0;
   const double step = step_of(*tensor.quant);
   if (step == 0) return kBlocks;
@@ -145,7 +145,7 @@ double healthy_error(const PairResult& output, const DumpTensor& mine, const Dum
   const double golden_rms = error_of(output).golden_rms;
   double healthy = 0;
   for (const DumpTensor* const tensor : {&mine, &golden}) {
-    const double rounding = rounding_of(tensor->dtype);
+    const double rounding = half_ulp_of(tensor->dtype);
     healthy = std::max(healthy, rounding > 0 ? std::min(kMost, kSpread * rounding *
                                                                    std::sqrt(static_cast<double>(terms) + 1))
                                              : step_error(*tensor, golden_rms));

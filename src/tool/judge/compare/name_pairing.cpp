@@ -20,7 +20,7 @@ struct NamedTensor {
 };
 
 /// Those of one name and place, in their order.
-struct Namesakes {
+struct SameNamed {
   GoldenName golden;
   bool placed = false;  ///< mine have a place
   std::vector<NamedTensor> ours{};
@@ -136,11 +136,11 @@ class NamesakePairing {
 };
 
 /// The tensors of mine whose names golden has, by name and place, in the order of their first ones.
-std::vector<Namesakes> namesakes_of(const DumpSide& mine, const DumpSide& golden, const NameMap* names,
+std::vector<SameNamed> namesakes_of(const DumpSide& mine, const DumpSide& golden, const NameMap* names,
                                     const GoldenIndex& index, Progress& progress) {
   using Name = std::tuple<GoldenName::Kind, std::size_t, std::string_view>;
   std::map<Name, std::size_t> known;
-  std::vector<Namesakes> all;
+  std::vector<SameNamed> all;
   const GoldenPlaces places(mine, golden);
   const OnlyName implied = implied_name(mine, golden);
   for (std::size_t number = 0; number < mine.tensors.size(); ++number) {
@@ -172,7 +172,7 @@ TensorPairs pair_by_name(const DumpSide& mine, const DumpSide& golden, const Nam
   NamesakePairing pairing(mine, golden, used);
   TensorPairs pairs;
   for (std::size_t i = 0; i < mine.tensors.size(); ++i) pairs.push_back({i, std::nullopt});
-  for (const Namesakes& namesakes : namesakes_of(mine, golden, names, index, progress)) {
+  for (const SameNamed& namesakes : namesakes_of(mine, golden, names, index, progress)) {
     const bool shared =
         namesakes.placed && golden.files[golden.tensors[namesakes.golden.first].file].place.empty();
     pairing.pair(namesakes.ours, index.tensors(namesakes.golden), shared, pairs);
