@@ -570,7 +570,7 @@ size_t opdump_trigger_sink_size(const opdump_trigger_options* options);
 
 /**
  * A session's sink, over `history`: follows the triggers of a config that the session is booted with, looks
- * at the tensors as they are captured, and begins the write-outs within the day's limits. The journal, which
+ * at the tensors as they are captured, and begins the write-outs within the config's limits. The journal, which
  * such a session may have, goes past the history and tells what fired. A look takes 1 KiB of stack. Triggers
  * on a "failure" fire by opdump_capture_failure. OPDUMP_ERR_NOT_SUPPORTED where the library is of
  * OPDUMP_SMALL_CODE.
@@ -587,10 +587,10 @@ opdump_status opdump_trigger_sink_fire(opdump_sink* sink, const char* name);
 typedef struct opdump_trigger_counts {
   uint32_t fired;
   uint32_t cooldown; /**< held back by it */
-  uint32_t firings;  /**< by the day's firings */
-  uint32_t bytes;    /**< by the day's bytes */
+  uint32_t firings;  /**< by the limit of firings */
+  uint32_t bytes;    /**< by the limit of bytes */
   uint32_t crowded;  /**< as the drain was too far behind */
-  uint32_t cut;      /**< write-outs that the day's bytes have ended */
+  uint32_t cut;      /**< write-outs that the limit of bytes has ended */
   uint32_t unread;   /**< looks at tensors that could not be read */
   uint32_t looks;
 } opdump_trigger_counts;

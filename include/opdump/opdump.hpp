@@ -56,8 +56,7 @@
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset
 #include "opdump/parts/text_log.hpp"         // a session's log as lines of text
-#include "opdump/parts/trigger_days.hpp"     // and the budgets of a day, kept across boots
-#include "opdump/parts/trigger_sink.hpp"     // when a history is written: budgets, and what the journal tells
+#include "opdump/parts/trigger_sink.hpp"     // when a history is written: limits, and what the journal tells
 #include "opdump/parts/triggers.hpp"         // looks at tensors and steps, for triggers
 
 // From a dump to tensors.

@@ -8,7 +8,6 @@
 #include "opdump/impl/drain/step_count.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
-#include "platform/flashlog/impl/day_allowance.hpp"
 #include "platform/flashlog/impl/history_journal.hpp"
 #include "platform/flashlog/impl/history_out.hpp"
 #include "platform/flashlog/impl/kept_steps.hpp"
@@ -41,8 +40,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// or the area went round; or was handed on; or is `lost`, because the sink refused it or the flash did not
 /// give it back. A step larger than the area is `too_large`: what comes of it when the area is full is
 /// refused with `no_space`, and so is what would overwrite steps that wait to be handed on, and an object of
-/// a write-out that would be more than `allow` allows. An object takes half of the area at most. `limit_day`
-/// bounds what is written in a day.
+/// a write-out that would be more than `allow` allows. An object takes half of the area at most.
 ///
 /// *Journal.* `opdump.history` beside the other sink's objects, in lines for each time the history was
 /// written out, numbers separated by commas:
@@ -51,7 +49,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///     written,BOOT,CAUSE,FIRST,LAST,OBJECTS,LOST  steps FIRST to LAST of that boot: OBJECTS were handed on
 ///     let_go,OBJECTS                            of this boot so far
 ///     too_large,STEP,STEPS                      and the latest of the STEPS that were, if any
-///     refused,OBJECTS                           for want of room or by `limit_day`, if any
+///     refused,OBJECTS                           for want of room, if any
 ///
 /// Steps count what came here in a boot, from 1. CAUSE is a word of `cause_word`. The area keeps the first of
 /// these too, as entries. A session that writes here keeps no journal of its own.
@@ -142,8 +140,6 @@ class FlashHistory final : public Sink {
     return true;
   }
 
-  bool is_writing() const { return is_handing_on(); }
-  std::uint64_t steps_left() const { return is_handing_on() ? out_.until() - latest_step() : 0; }
   std::uint64_t written_bytes() const { return written_bytes_; }
   std::uint32_t written_records() const { return out_.records() - records_before_; }
   void allow(std::uint64_t bytes) { allowed_bytes_ = bytes; }
@@ -213,7 +209,7 @@ class FlashHistory final : public Sink {
   /// Objects that are kept.
   std::uint32_t kept() const { return passed_ + out_.expected() + kept_.objects(); }
 
-  /// Calls that were refused for want of room, by `limit_day`, or by `allow`.
+  /// Calls that were refused for want of room, or by `allow`.
   std::uint32_t refused_calls() const { return counts_.refused; }
 
   /// Steps that were larger than the area, and the latest of them, as this object counts.
@@ -225,10 +221,6 @@ class FlashHistory final : public Sink {
 
   /// Parts of its journal that the other sink refused.
   std::uint32_t lost_lines() const { return lost_lines_; }
-
-  /// Bytes of objects that are taken in a day (0: any number), by the times of their names; without them, in
-  /// all. A boot begins to count anew.
-  void limit_day(std::uint64_t bytes) { day_.limit(bytes); }
 
   /// As those of a FlashLog. `prepare` erases nothing that is to be handed on.
   Result<bool> prepare() {
@@ -349,7 +341,6 @@ class FlashHistory final : public Sink {
     const std::size_t name_bytes = name.root.size() + name.directory.size() + name.file.size();
     if (name_bytes > kMaxNameBytes) return Status::name_too_long;
     const ObjectFacts facts = name.facts;
-    day_.at(facts.unix_us);
     is_step_due_ = steps_.begins(facts) || is_step_due_;
     if (is_step_due_) {
       // Of the steps before only those that are handed on stay.
@@ -419,14 +410,7 @@ class FlashHistory final : public Sink {
   }
 
   bool take_room(std::uint32_t bytes) {
-    if (!day_.has(bytes)) {
-      ++counts_.refused;
-      return false;
-    }
-    if (tape_.has_room(bytes + kRunBytes / 4, needed_sequence())) {
-      day_.take(bytes);
-      return true;
-    }
+    if (tape_.has_room(bytes + kRunBytes / 4, needed_sequence())) return true;
     ++counts_.refused;
     if (!tape_.has_room(bytes + kRunBytes / 4, step_begin_.sequence) && !is_too_large_) {
       is_too_large_ = true;
@@ -606,7 +590,6 @@ class FlashHistory final : public Sink {
   bool in_pieces_ = false;
   bool is_step_due_ = true;    // the next object begins a step
   bool is_too_large_ = false;  // the latest step
-  DayAllowance day_;
 
   // What is handed on: `walking_` until a step behind the last one has begun and all objects have ended.
   bool walking_ = false;

@@ -23,9 +23,7 @@ class TriggeredFlashHistory final : public TriggeredHistory {
   bool has_reached(std::uint32_t load, std::uint64_t step) const override {
     return history_.has_reached(load, step);
   }
-  bool start(std::uint32_t load, std::size_t /*trigger*/) override { return history_.start(load); }
-  bool is_writing() const override { return history_.is_writing(); }
-  std::uint64_t steps_left() const override { return history_.steps_left(); }
+  bool start(std::uint32_t load) override { return history_.start(load); }
   std::uint64_t written_bytes() const override { return history_.written_bytes(); }
   std::uint32_t written_records() const override { return history_.written_records(); }
   void allow(std::uint64_t bytes) override { history_.allow(bytes); }

@@ -43,7 +43,6 @@ class BasicFileDump {
              {.scratch = scratch_, .watch_memory = watch_, .device_id = device_id, .when_full = when_full}),
         recorder_(*kit_.session().add_recorder(ring_, heads_).value()) {
     kit_.log_to(say_to_stderr, nullptr);
-    kit_.keep_days();
   }
 
   void log_to(LogHook hook, void* context) { kit_.log_to(hook, context); }

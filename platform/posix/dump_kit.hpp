@@ -18,13 +18,11 @@
 #include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/sealed_sink.hpp"
 #include "opdump/parts/text_log.hpp"
-#include "opdump/parts/trigger_days.hpp"
 #include "opdump/parts/trigger_sink.hpp"
 #include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
-#include "platform/posix/day_file.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/dump_store.hpp"
 #include "platform/posix/host_sealer.hpp"
@@ -117,10 +115,6 @@ class DumpKit {
   /// forward, and tells the journals. Not under WhenFull::inline_drain, which has no such thread.
   void watch_clock() { watched_.watch(); }
 
-  /// From now on each `apply` that begins goes on with the day of its triggers, as runs before have left it
-  /// in the directory of the dump (day_file.hpp). In raw storage each run begins a day.
-  void keep_days() { keeps_days_ = true; }
-
   /// Steps that the drain thread has told.
   std::uint32_t clock_steps() const { return watched_.steps_seen(); }
 
@@ -189,7 +183,6 @@ class DumpKit {
     if (!begins && config.options.history_steps != 0) status = Status::not_supported;
     if (status == Status::ok && dumps) status = move_store(config);
     if (status == Status::ok && dumps) status = make_place(config);
-    if (status == Status::ok && dumps && begins) resume_day(config);
     if (dumps || begins) log_ = TextLog(hook_, hook_context_, room_of(config), true);
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
@@ -462,17 +455,7 @@ class DumpKit {
     }
   }
 
-  void resume_day(const DumpConfig& config) {
-    const TriggerLimits limits = trigger_limits(config.options);
-    bool any = limits.bytes_per_day != 0 || limits.firings_per_day != 0;
-    for (const TriggerRule& rule : triggers_of(config.options)) any = any || rule.cooldown_s != 0;
-    if (!keeps_days_ || !any || is_raw() || triggers_of(config.options).empty()) return;
-    day_file_.place(config.dump_path, session_.device_id());
-    days_.resume(trigger_sink_);
-  }
-
   Status keep_history(const DumpOptions& options) {
-    days_.rest();
     const std::size_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
     history_.configure({}, 0, 0);
     history_memory_.reset();
@@ -525,10 +508,7 @@ class DumpKit {
   HistorySink history_{sealed_};
   std::unique_ptr<KitTriggers> trigger_memory_;  ///< null: there are no triggers
   KitClock clock_;
-  DayFile day_file_;
-  TriggerDays days_{history_, day_file_, clock_};
-  bool keeps_days_ = false;
-  TriggerSink trigger_sink_{days_, sealed_, clock_, {}};
+  TriggerSink trigger_sink_{history_, sealed_, clock_, {}};
   KitLooks triggers_;
   std::shared_ptr<Sealer> sealer_;                   ///< null: nothing was to be sealed yet
   std::unique_ptr<std::byte[]> seal_memory_;         ///< likewise

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::array<std::string_view, 10> kTriggerKeys = {"model", "op",    "input", "output", "stat",
                                                            "call",  "below", "above", "for",    "cooldown_s"};
-constexpr std::array<std::string_view, 2> kLimitKeys = {"bytes_per_day", "firings_per_day"};
+constexpr std::array<std::string_view, 2> kLimitKeys = {"bytes_per_boot", "firings_per_boot"};
 constexpr std::uint64_t kMostTensor = 0xfffe;
 constexpr std::uint64_t kMostInARow = 1'000'000;
 constexpr std::uint64_t kMostSeconds = 366 * 24 * 3600;
-constexpr std::uint64_t kMostPerDay = 0x7fffffffffffffff;
+constexpr std::uint64_t kMostPerBoot = 0x7fffffffffffffff;
 
 /// All but the last, which has a key of its own.
 constexpr std::span<const std::string_view> kStatWords =
@@ -83,9 +83,9 @@ bool TriggerJson::read_limits(const JsonNode& node, DumpOptions& options) {
       return refuse(ConfigFault::conflict, *node.member(member->key()), key_at, "is there twice");
     const bool is_bytes = member->key() == kLimitKeys[0];
     std::uint64_t number = 0;
-    if (!parse_number(*member, key_at, 1, is_bytes ? kMostPerDay : 0xffffffff, number)) return false;
-    if (is_bytes) options.trigger_bytes_per_day = number;
-    if (!is_bytes) options.trigger_firings_per_day = static_cast<std::uint32_t>(number);
+    if (!parse_number(*member, key_at, 1, is_bytes ? kMostPerBoot : 0xffffffff, number)) return false;
+    if (is_bytes) options.trigger_bytes_per_boot = number;
+    if (!is_bytes) options.trigger_firings_per_boot = static_cast<std::uint32_t>(number);
   }
   return true;
 }

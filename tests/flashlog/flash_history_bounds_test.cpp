@@ -150,35 +150,6 @@ TEST_CASE("flash history: blocks are worn evenly, by the bytes of the steps") {
   }
 }
 
-TEST_CASE("flash history: the bytes of a day are bounded") {
-  FlashHistoryBench bench(kHistorySetups[0]);
-  bench.history.limit_day(5000);
-  constexpr std::uint64_t kDay = 86400000000;
-  std::uint32_t taken[3] = {};
-  for (std::uint64_t step = 0; step < 300; ++step) {
-    const std::uint64_t day = step / 100;
-    const std::string directory = std::to_string(step);
-    const Result<ObjectId> object = bench.history.begin(
-        {"/dump", directory, "a.100",
-         ObjectFacts{
-             .kind = ObjectKind::record, .load = 1, .step = step, .unix_us = 1000 * kDay + day * kDay}});
-    if (!object.ok()) continue;
-    const std::string data = bytes_of_file("a.100", 100);
-    const Bytes part = as_bytes(data);
-    if (bench.history.append(object.value(), {&part, 1}) != Status::ok) {
-      bench.history.abort(object.value());
-      continue;
-    }
-    REQUIRE(bench.history.commit(object.value()) == Status::ok);
-    ++taken[day];
-  }
-  for (const std::uint32_t objects : taken) {
-    CHECK(objects * 100 <= 5000);
-    CHECK(objects * 100 > 3000);
-  }
-  CHECK(bench.history.refused_calls() == 300 - taken[0] - taken[1] - taken[2]);
-}
-
 TEST_CASE("flash history: bad blocks and flipped bits cost what they hit, and no byte is invented") {
   using Fault = FlashEmulator::Fault;
   std::uint32_t lost = 0, handed = 0;

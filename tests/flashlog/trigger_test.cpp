@@ -16,7 +16,6 @@
 #include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
 #include "platform/flashlog/flash_log.hpp"
-#include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
@@ -30,7 +29,8 @@ using namespace opdump::tests;
 namespace {
 
 constexpr std::uint32_t kTriggerPage = 256, kBefore = 4, kAfter = 2, kClasses = 10;
-constexpr std::uint64_t kDaySeconds = 86400, kCooldown = 600;
+constexpr std::uint64_t kCooldown = 600;
+constexpr std::size_t kStepsToWatch = 20'000;
 
 /// What the last two operators of the digits network make of an image.
 struct ReadDigit {
@@ -78,18 +78,18 @@ std::vector<ReadDigit> read_digits() {
 
 /// What a device did, and what its log holds.
 struct Watched {
-  std::vector<float> confidences;                  ///< of all steps
-  std::set<std::uint64_t> written;                 ///< steps of which the log has both records
-  std::map<std::uint64_t, std::uint64_t> per_day;  ///< bytes of records, by the day of their step
-  std::map<std::uint64_t, int> records;            ///< of each step
-  std::set<std::uint64_t> record_bytes[2];         ///< sizes of the records of each operator
-  std::vector<std::string> fired;                  ///< lines of the journal
+  std::vector<float> confidences;           ///< of all steps
+  std::set<std::uint64_t> written;          ///< steps of which the log has both records
+  std::uint64_t bytes = 0;                  ///< of all records
+  std::map<std::uint64_t, int> records;     ///< of each step
+  std::set<std::uint64_t> record_bytes[2];  ///< sizes of the records of each operator
+  std::vector<std::string> fired;           ///< lines of the journal
   FiringCounts counts;
 };
 
-/// `steps` steps of a second each under a config with these limits of a day.
+/// `kStepsToWatch` steps of a second each under a config with these limits.
 template <class History>
-Watched watch(const std::vector<ReadDigit>& read, std::size_t steps, const std::string& limits) {
+Watched watch(const std::vector<ReadDigit>& read, const std::string& limits) {
   const ParsedConfig parsed(R"({"dump": {"dump_path": "/d", "dump_mode": "output",
       "dump_list": [{"model_name": "digits", "layer": ["bias3", "softmax"]}]},
       "opdump": {"history_steps": 4, "after_steps": 2, "trigger_limits": )" +
@@ -134,7 +134,7 @@ Watched watch(const std::vector<ReadDigit>& read, std::size_t steps, const std::
   Watched watched;
   std::minstd_rand random(7);
   const Dim dims[] = {1, kClasses};
-  for (std::size_t step = 0; step < steps; ++step) {
+  for (std::size_t step = 0; step < kStepsToWatch; ++step) {
     const ReadDigit& digit = read[random() % read.size()];
     watched.confidences.push_back(digit.confidence());
     REQUIRE(recorder.begin_step(plan) == Status::ok);
@@ -159,13 +159,13 @@ Watched watch(const std::vector<ReadDigit>& read, std::size_t steps, const std::
   std::map<std::uint64_t, int> records;
   const FlashContents contents = read_flash(device);
   for (const FlashContents::Object& object : contents.objects) {
-    // Of a write-out that the day's bytes have ended, an object may have begun.
+    // Of a write-out that the limit of bytes has ended, an object may have begun.
     const bool is_cut = watched.counts.cut != 0 && object.state == ObjectState::aborted;
     CHECK((is_cut || object.state == ObjectState::committed));
     if (is_cut) continue;
     const std::string directory = object.path.substr(0, object.path.rfind('/'));
     const std::uint64_t step = std::stoull(directory.substr(directory.rfind('/') + 1));
-    watched.per_day[step / kDaySeconds] += object.bytes.size();
+    watched.bytes += object.bytes.size();
     ++records[step];
     watched.record_bytes[object.path.find("Softmax") != std::string::npos ? 1 : 0].insert(
         object.bytes.size());
@@ -184,39 +184,30 @@ Watched watch(const std::vector<ReadDigit>& read, std::size_t steps, const std::
   return watched;
 }
 
-std::size_t steps_to_watch() {
-  return OPDUMP_TEST_SHARE == 1 ? 100'000 : kDaySeconds + 3600;
-}
-
 }  // namespace
 
 TEST_CASE_TEMPLATE("triggers: exactly the steps of low confidence and their histories are in flash", History,
                    HistoryInMemory, HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
-  const Watched watched = watch<History>(read, steps_to_watch(), R"({"firings_per_day": 100})");
+  const Watched watched = watch<History>(read, R"({"firings_per_boot": 20})");
 
   std::set<std::uint64_t> expected;
   std::vector<std::uint64_t> fired;
-  std::uint64_t cool_at = 0, of_day = 0, day = 0, cooling = 0, limited = 0;
+  std::uint64_t cool_at = 0, cooling = 0, limited = 0;
   for (std::uint64_t step = 0; step < watched.confidences.size(); ++step) {
-    if (step / kDaySeconds != day) {
-      day = step / kDaySeconds;
-      of_day = 0;
-    }
     if (!(watched.confidences[step] < 0.5f)) continue;
     if (step < cool_at) {
       ++cooling;
-    } else if (of_day == 100) {
+    } else if (fired.size() == 20) {
       ++limited;
     } else {
-      ++of_day;
       fired.push_back(step);
       cool_at = step + kCooldown;
       for (std::uint64_t at = step < kBefore - 1 ? 0 : step - (kBefore - 1); at <= step + kAfter; ++at)
         if (at < watched.confidences.size()) expected.insert(at);
     }
   }
-  REQUIRE(fired.size() > 100);
+  REQUIRE(fired.size() == 20);
   REQUIRE(limited > 10);
   CHECK(watched.written == expected);
   CHECK(watched.records.size() == expected.size());
@@ -231,30 +222,28 @@ TEST_CASE_TEMPLATE("triggers: exactly the steps of low confidence and their hist
     CHECK(watched.fired[i].find(",max," + std::to_string(fired[i]) + ",") != std::string::npos);
 }
 
-TEST_CASE_TEMPLATE("triggers: what a day writes into flash stays within the day's bytes", History,
-                   HistoryInMemory, HistoryInFlash) {
+TEST_CASE_TEMPLATE("triggers: what a boot writes into flash stays within its bytes", History, HistoryInMemory,
+                   HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
-  constexpr std::uint64_t kBudget = 60'000;
-  const Watched watched =
-      watch<History>(read, steps_to_watch(), R"({"bytes_per_day": )" + std::to_string(kBudget) + "}");
-  REQUIRE(watched.per_day.size() == 2);
-  for (const auto& [day, bytes] : watched.per_day) CHECK(bytes <= kBudget);
-  CHECK(watched.per_day.at(0) > kBudget / 2);
+  constexpr std::uint64_t kBudget = 40'000;
+  const Watched watched = watch<History>(read, R"({"bytes_per_boot": )" + std::to_string(kBudget) + "}");
+  CHECK(watched.bytes <= kBudget);
+  CHECK(watched.bytes > kBudget / 2);
   std::uint64_t low = 0;
   for (const float confidence : watched.confidences) low += confidence < 0.5f ? 1 : 0;
   CHECK(watched.counts.fired + watched.counts.held_back() == low);
   CHECK(watched.counts.fired == watched.fired.size());
-  CHECK(watched.counts.fired > 20);
+  CHECK(watched.counts.fired > 10);
 }
 
 namespace {
 
-/// What the device must have written under limits of a day, by these rules alone: a firing takes the steps of
-/// its history that have not been written, if their bytes and its line fit into what the day has left; what
-/// follows is written until a record does not fit, which ends it and the day.
-struct ExpectedDays {
-  std::uint64_t bytes_per_day;
-  std::uint32_t firings_per_day;
+/// What the device must have written under limits, by these rules alone: a firing takes the steps of its
+/// history that have not been written, if their bytes and its line fit into what is left; what follows is
+/// written until a record does not fit, which ends it and all firings.
+struct ExpectedBoot {
+  std::uint64_t bytes_per_boot;
+  std::uint32_t firings_per_boot;
   std::uint64_t record_bytes[2];
   std::map<std::uint64_t, int> records{};
   std::vector<std::uint64_t> fired{};
@@ -268,15 +257,10 @@ struct ExpectedDays {
   }
 
   void run(const std::vector<float>& confidences) {
-    std::uint64_t used = 0, firings = 0, day = 0, cool_at = 0, writes_until = 0;
+    std::uint64_t used = 0, firings = 0, cool_at = 0, writes_until = 0;
     bool writes = false, is_full = false;
     std::map<std::uint64_t, int> kept;
     for (std::uint64_t step = 0; step < confidences.size(); ++step) {
-      if (step / kDaySeconds != day) {
-        day = step / kDaySeconds;
-        used = firings = 0;
-        is_full = false;
-      }
       if (writes && step > writes_until) writes = false;
       // The recorder is ahead: a firing is decided on when the first record of its step comes.
       if (confidences[step] < 0.5f) {
@@ -288,9 +272,9 @@ struct ExpectedDays {
         const std::uint64_t line = line_of(of, confidences[of]).size() + 1;
         if (of < cool_at) {
           ++cooling;
-        } else if (firings == firings_per_day) {
+        } else if (firings == firings_per_boot) {
           ++of_firings;
-        } else if (is_full || used + line + history > bytes_per_day || used + line == bytes_per_day) {
+        } else if (is_full || used + line + history > bytes_per_boot || used + line == bytes_per_boot) {
           ++of_bytes;
         } else {
           fired.push_back(of);
@@ -306,7 +290,7 @@ struct ExpectedDays {
         }
       }
       for (int op = 0; op < 2; ++op) {
-        if (writes && used + record_bytes[op] > bytes_per_day) {
+        if (writes && used + record_bytes[op] > bytes_per_boot) {
           writes = false;
           is_full = true;
           ++cut;
@@ -328,24 +312,24 @@ struct ExpectedDays {
 }  // namespace
 
 TEST_CASE_TEMPLATE(
-    "triggers: exactly what the bytes of a day allow is in flash, with a limit of firings and without",
+    "triggers: exactly what the bytes of a boot allow is in flash, with a limit of firings and without",
     History, HistoryInMemory, HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
-  for (const std::uint32_t firings : {0xffffffffu, 40u}) {
-    for (const std::uint64_t bytes : {60'000u, 61'111u}) {
+  for (const std::uint32_t firings : {0xffffffffu, 15u}) {
+    for (const std::uint64_t bytes : {40'000u, 41'111u}) {
       CAPTURE(firings);
       CAPTURE(bytes);
-      const std::string limits = R"({"bytes_per_day": )" + std::to_string(bytes) +
-                                 R"(, "firings_per_day": )" + std::to_string(firings) + "}";
-      const Watched watched = watch<History>(read, steps_to_watch(), limits);
+      const std::string limits = R"({"bytes_per_boot": )" + std::to_string(bytes) +
+                                 R"(, "firings_per_boot": )" + std::to_string(firings) + "}";
+      const Watched watched = watch<History>(read, limits);
       for (const auto& sizes : watched.record_bytes) REQUIRE(sizes.size() == 1);
-      ExpectedDays expected{
+      ExpectedBoot expected{
           bytes, firings, {*watched.record_bytes[0].begin(), *watched.record_bytes[1].begin()}};
       expected.run(watched.confidences);
       REQUIRE(watched.fired.size() == expected.fired.size());
       for (std::size_t i = 0; i < expected.fired.size(); ++i)
         CHECK(watched.fired[i] ==
-              ExpectedDays::line_of(expected.fired[i], watched.confidences[expected.fired[i]]));
+              ExpectedBoot::line_of(expected.fired[i], watched.confidences[expected.fired[i]]));
       CHECK(watched.records == expected.records);
       CHECK(watched.counts.held[static_cast<std::size_t>(HeldFiring::cooldown)] == expected.cooling);
       CHECK(watched.counts.held[static_cast<std::size_t>(HeldFiring::firings)] == expected.of_firings);

@@ -59,7 +59,7 @@ TABLE = re.compile(re.escape(HEAD) + r'((?:\|.*\n)+)')
 ROW = '| %s | %d KiB | %d KiB |\n'
 # Keys whose readers only a program links that asks for them.
 ASKED_FOR = {'privacy': [{'keep': 'nothing'}], 'seal': 'a' * 64,
-             'trigger': [{'call': 'door'}], 'trigger_limits': {'firings_per_day': 1}}
+             'trigger': [{'call': 'door'}], 'trigger_limits': {'firings_per_boot': 1}}
 # Each depends on the dialects of the build.
 CHOOSING = ('every_dialect', 'acl_config', 'torchair_config')
 

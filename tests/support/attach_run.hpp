@@ -56,9 +56,7 @@ class AttachRun {
   std::map<std::string, std::string> records() const {
     std::map<std::string, std::string> records;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path())) {
-      if (!entry.is_regular_file() || entry.path().extension() == ".journal" ||
-          entry.path().extension() == ".day" || is_card(entry))
-        continue;
+      if (!entry.is_regular_file() || entry.path().extension() == ".journal" || is_card(entry)) continue;
       const std::string name = entry.path().filename().string();
       const std::string step = entry.path().parent_path().filename().string();
       records[step + "/" + name.substr(0, name.find('.', name.find('.') + 1))] = read_file(entry.path());

@@ -27,8 +27,8 @@ class ConfigPrint {
     for (const PrivacyRule& rule : config.privacy) put(rule);
     put("privacy_tells", config.privacy_tells);
     for (const TriggerRule& rule : triggers_of(config.options)) put(rule);
-    put("trigger_bytes_per_day", trigger_limits(config.options).bytes_per_day);
-    put("trigger_firings_per_day", trigger_limits(config.options).firings_per_day);
+    put("trigger_bytes_per_boot", trigger_limits(config.options).bytes_per_boot);
+    put("trigger_firings_per_boot", trigger_limits(config.options).firings_per_boot);
     put("ring_bytes", config.options.ring_bytes);
     put("when_full", config.options.when_full);
     put("block_limit_ms", config.options.block_limit_ms);

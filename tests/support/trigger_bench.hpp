@@ -56,8 +56,8 @@ struct TriggerBench {
     config.options.history_steps = history;
     config.options.after_steps = after;
     config.options.triggers = rules;
-    config.options.trigger_bytes_per_day = limits.bytes_per_day;
-    config.options.trigger_firings_per_day = limits.firings_per_day;
+    config.options.trigger_bytes_per_boot = limits.bytes_per_boot;
+    config.options.trigger_firings_per_boot = limits.firings_per_boot;
     clock.us_per_reading = 1;
   }
 

@@ -19,8 +19,8 @@ inline void check_trigger_case(const ParsedConfig& parsed) {
   CHECK_FALSE(low.takes(0.5));
   CHECK(triggers_of(options)[1].cause() == TriggerCause::latency_us);
   CHECK(triggers_of(options)[2].call == "door");
-  CHECK(trigger_limits(options).bytes_per_day == 1'000'000);
-  CHECK(trigger_limits(options).firings_per_day == 20);
+  CHECK(trigger_limits(options).bytes_per_boot == 1'000'000);
+  CHECK(trigger_limits(options).firings_per_boot == 20);
 }
 
 }  // namespace opdump::tests

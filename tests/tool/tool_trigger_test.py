@@ -47,8 +47,8 @@ class Trigger(Case):
 
     LOW = {'op': 'fc', 'stat': 'max', 'below': 0.5}
 
-    def test_the_day_limits_firings_and_the_journal_tells_all(self):
-        self.config(self.LOW, trigger_limits={'firings_per_day': 2})
+    def test_a_limit_holds_firings_back_and_the_journal_tells_all(self):
+        self.config(self.LOW, trigger_limits={'firings_per_boot': 2})
         self.replay()
         self.assertEqual(self.steps(), [0, 1, 2])
         lines = self.journal()
@@ -59,7 +59,7 @@ class Trigger(Case):
         self.assertIn('wrote,6,0', lines)
         verified = self.said('verify', 'dump')
         self.assertTrue(verified.startswith('complete\n'), verified)
-        self.assertIn('2 firings; 8 held back as the day had had all its firings; 10 looks', verified)
+        self.assertIn('2 firings; 8 held back by the limit of firings; 10 looks', verified)
         self.assertIn('6 records written', verified)
         shown = self.said('show', 'dump')
         self.assertEqual(re.findall('^fired .*$', shown, re.MULTILINE),
@@ -69,7 +69,7 @@ class Trigger(Case):
                          [(0, '0.25', '<0.5'), (1, '0.25', '<0.5')])
 
     def test_verify_misses_what_a_history_has_written(self):
-        self.config(self.LOW, trigger_limits={'firings_per_day': 1})
+        self.config(self.LOW, trigger_limits={'firings_per_boot': 1})
         self.replay()
         (lost,) = glob.glob(self.path('dump', '*/0/net/1/1/MatMul*'))
         os.rename(lost, self.path('kept'))
@@ -88,19 +88,19 @@ class Trigger(Case):
                 file.write('\n'.join(broken if line.startswith(word + ',') else line for line in lines) + '\n')
             self.assertIn(reason, self.said('verify', 'dump', expect=1))
 
-    def test_each_cause_and_the_bytes_of_a_day(self):
+    def test_each_cause_and_the_bytes_of_a_boot(self):
         self.config({'op': 'conv?', 'stat': 'nan'}, {'op': 'conv1', 'stat': 'inf', 'above': 1},
                     {'op': 'conv1', 'stat': 'saturated', 'above': 0.2}, {'op': 'fc', 'stat': 'change'},
                     {'op': 'fc', 'stat': 'mean', 'below': -0.5, 'for': 4}, {'call': 'door'},
-                    trigger_limits={'bytes_per_day': 1000})
+                    trigger_limits={'bytes_per_boot': 1000})
         self.replay()
         counts = {int(line.split(',')[1]): list(map(int, line.split(',')[3:])) for line in self.journal()
                   if line.startswith('trigger,')}
         self.assertEqual(sorted(counts), list(range(6)))
         for number, firings in ((0, 10), (1, 0), (2, 10), (3, 0), (4, 7), (5, 0)):
-            fired, cooldown, per_day, of_bytes, crowded, cut, unread, looks = counts[number]
+            fired, cooldown, of_firings, of_bytes, crowded, cut, unread, looks = counts[number]
             self.assertEqual(fired + of_bytes, firings, number)
-            self.assertEqual([cooldown, per_day, crowded, unread, looks], [0, 0, 0, 0, 10 if number != 5 else 0])
+            self.assertEqual([cooldown, of_firings, crowded, unread, looks], [0, 0, 0, 0, 10 if number != 5 else 0])
         files = [path for path in glob.glob(self.path('dump', '*/0/net/1/*/*'))]
         lines = sum(len(line) + 1 for line in self.journal() if line.startswith('fired,'))
         self.assertLessEqual(sum(map(os.path.getsize, files)) + lines, 1000)
@@ -109,7 +109,7 @@ class Trigger(Case):
 
     def test_a_compiled_config_fires_as_its_json(self):
         self.config(self.LOW, {'stat': 'latency_us', 'above': 3600e6}, {'stat': 'failure'}, to='plain',
-                    trigger_limits={'firings_per_day': 1})
+                    trigger_limits={'firings_per_boot': 1})
         self.said('compile', 'acl.json', '-o', 'dump.plan')
         self.assertEqual(self.when('dump.plan'), self.when('acl.json'))
         self.replay('dump.plan')
@@ -122,12 +122,12 @@ class Trigger(Case):
     def test_check_says_what_triggers_are_and_cost(self):
         self.config(dict(self.LOW, **{'for': 3, 'cooldown_s': 600}), {'op': 'fd', 'stat': 'nan'},
                     {'model': 'n*', 'op': 'fc', 'output': 1, 'stat': 'mean', 'below': -1, 'above': 1e3},
-                    trigger_limits={'firings_per_day': 4})
+                    trigger_limits={'firings_per_boot': 4})
         self.assertEqual(self.when('acl.json')[1:], [
             '  when    max of output 0 of op "fc" below 0.5, in 3 steps in a row of those it looks at, then not for 600 s',
             '  when    the NaNs of output 0 of op "fd" above 0',
             '  when    mean of output 1 of op "fc" of model "n*" below -1 or above 1000',
-            '  when    4 firings a day at most'])
+            '  when    4 firings a boot at most'])
         report = self.said('check', 'acl.json', '--model', 'run.json')
         self.assertIn('miss    trigger 1 (the NaNs of output 0 of op "fd" above 0) in model "net" matches nothing; '
                       'did you mean "fc"?', report)
@@ -138,13 +138,13 @@ class Trigger(Case):
         # 303 bytes a step, as the line of the cost has them: two steps before, one after.
         self.assertIn('about 303 B per step', report)
         self.assertIn('fire    a firing writes 909 B at most: 606 B of 2 steps before, and 1 step after', report)
-        self.assertIn('fire    a day writes 3.6 KiB at most, for 4 firings or fewer', report)
+        self.assertIn('fire    a boot writes 3.6 KiB at most, for 4 firings or fewer', report)
         options = json.loads(self.said('check', 'acl.json', '--json'))['options']
         self.assertEqual(options['trigger'][0], {'op': 'fc', 'stat': 'max', 'output': 0, 'below': '0.5', 'for': 3,
                                                  'cooldown_s': 600})
-        self.assertEqual(options['trigger_limits'], {'firings_per_day': 4})
+        self.assertEqual(options['trigger_limits'], {'firings_per_boot': 4})
         self.config(self.LOW)
-        self.assertIn('fire    a day has no limit', self.said('check', 'acl.json', '--model', 'run.json'))
+        self.assertIn('fire    a boot has no limit', self.said('check', 'acl.json', '--model', 'run.json'))
 
     def test_a_row_is_of_the_steps_that_dump_step_wants(self):
         self.config(dict(self.LOW, **{'for': 3}), steps='0|4|7|9')
@@ -185,7 +185,7 @@ class Trigger(Case):
     def test_sealed_histories_are_opened_and_complete(self):
         self.run_tool('key', 'new', 'key')
         self.config(self.LOW, {'op': 'conv1', 'stat': 'nan', 'cooldown_s': 3600}, seal='key.pub',
-                    trigger_limits={'firings_per_day': 3})
+                    trigger_limits={'firings_per_boot': 3})
         self.replay()
         sealed = {name: self.read('dump', name) for name in self.files('dump')}
         (journal,) = glob.glob(self.path('dump', '*/opdump.*.journal'))

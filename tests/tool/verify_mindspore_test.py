@@ -22,7 +22,7 @@ class MindSporeGaps(Case):
     TENSORS = 4  # of a step: two operators, two outputs each
     GAPS = {'journal': 'gaps'}
     TRIGGER = {'history_steps': 2, 'after_steps': 1, 'trigger': [{'op': 'fc0', 'stat': 'max', 'below': 0.5}],
-               'trigger_limits': {'firings_per_day': 2}}
+               'trigger_limits': {'firings_per_boot': 2}}
     HISTORY_TENSORS = 3 * TENSORS  # those of steps 0 and 1, which fire, and of 2, which comes after
 
     def setUp(self):
@@ -74,7 +74,7 @@ class MindSporeGaps(Case):
                 self.assertEqual(len(self.records(layout)), self.HISTORY_TENSORS)
                 report = self.verify(0, layout)
                 self.assertTrue(report.startswith('complete\n'), report)
-                self.assertIn('2 firings; 3 held back as the day had had all its firings; 5 looks', report)
+                self.assertIn('2 firings; 3 held back by the limit of firings; 5 looks', report)
                 self.assertIn(f'{self.HISTORY_TENSORS} records written', report)
                 self.remove_one(self.HISTORY_TENSORS, layout)
 

@@ -328,7 +328,7 @@ class Complete(Case):
         with open(self.path('flash.img'), 'wb') as file:
             file.truncate(128 * 1024)
         self.write('acl.json', json.dumps({'dump': {'dump_path': 'flash.img', 'dump_list': [{}]}, 'opdump': {
-            'keep': 'newest', 'history_steps': 2, 'after_steps': 1, 'trigger_limits': {'firings_per_day': 15},
+            'keep': 'newest', 'history_steps': 2, 'after_steps': 1, 'trigger_limits': {'firings_per_boot': 15},
             'trigger': [{'op': 'o0', 'stat': 'max', 'above': -1e30}]}}))
         self.replay({'steps': 40, 'models': [{'name': 'net', 'id': 7, 'ops': [op('T', f'o{i}', 4000)
                                                                               for i in range(4)]}]})
@@ -943,7 +943,7 @@ class Wanted(Case):
             self.write('acl.json', json.dumps({
                 'dump': {'dump_path': 'dump', 'dump_list': [{}]},
                 'opdump': {'history_steps': 2, 'trigger': [dict(trigger, op='fc')],
-                           'trigger_limits': {'firings_per_day': 1}}}))
+                           'trigger_limits': {'firings_per_boot': 1}}}))
             self.replay(dict(self.RUN, steps=9, single_ops=[]))
             self.assertEqual(set(self.kinds(*self.ASKED, expect=0)) - {'trigger', 'fired'}, set())
 

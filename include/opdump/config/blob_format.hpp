@@ -46,7 +46,7 @@
 ///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
 ///               fields, and `statistics` may be a digest;
 ///               from version 7 on text seal, list of rules of the privacy, flag privacy_tells;
-///               from version 8 on list of triggers, u64 bytes and u32 firings of them per day
+///               from version 8 on list of triggers, u64 bytes and u32 firings of them per boot
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -244,8 +244,8 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, privacy, privacy),
     OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),
     OPDUMP_PLAN_FIELD(DumpConfig, options.triggers, triggers),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_bytes_per_day, u64),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_day, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_bytes_per_boot, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_boot, u32),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),

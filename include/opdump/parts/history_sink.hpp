@@ -117,12 +117,8 @@ class HistorySink final : public TriggeredHistory {
     return steps_.has_reached(load, step);
   }
 
-  bool start(std::uint32_t load, std::size_t /*trigger*/) override {
-    return hand_on_history(step_ - steps_.since(load));
-  }
+  bool start(std::uint32_t load) override { return hand_on_history(step_ - steps_.since(load)); }
 
-  bool is_writing() const override { return is_handing_on(); }
-  std::uint64_t steps_left() const override { return is_handing_on() ? handing_on_until_ - step_ : 0; }
   std::uint64_t written_bytes() const override { return written_bytes_; }
   std::uint32_t written_records() const override { return written_records_; }
   void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }

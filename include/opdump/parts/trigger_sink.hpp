@@ -94,19 +94,9 @@ class TriggerMemory {
   Firing firings_[OPDUMP_MAX_RECORDERS * kQueued];
 };
 
-/// What firings have had of a day.
-struct TriggerUse {
-  bool known = false;            ///< the clock knows the calendar
-  std::uint64_t day = 0;         ///< since 1970; else since the boot
-  std::uint64_t elapsed_ms = 0;  ///< since the day began, of a clock that does not know the calendar
-  std::uint32_t firings = 0;
-  std::uint64_t bytes = 0;
-};
-
 /// Between a session and its history: takes what triggers have fired and begins the write-outs, in step with
-/// the records, unless the trigger cools down or the day has had all that the config gives it. A day is one
-/// of the clock's, once that knows the calendar, before that 24 hours since the boot; a boot begins a new
-/// one, and its cooldowns, unless a TriggerDays (parts/trigger_days.hpp) keeps them.
+/// the records, unless the trigger cools down or the boot has had all that the config gives it. Limits and
+/// cooldowns begin anew with each `begin_triggers`.
 ///
 /// The session's journal goes past the history, with lines of its own (impl/drain/journal.hpp). So the
 /// records that the history lets go have no line there.
@@ -157,13 +147,14 @@ class TriggerSink final : public Sink {
       queues_[slot].reset(room_.firings + slot * room_.queued, room_.queued);
     uptime_ms_ = 0;
     last_ms_ = clock_.monotonic_ms();
-    day_ = 0;
-    day_known_ = false;
     rules_ = rules;
     history_.allow(UINT64_MAX);
     refused_ = history_.refused();
     latest_ = 0;
-    begin_day();
+    firings_ = 0;
+    line_bytes_ = 0;
+    is_full_ = false;
+    written_before_ = history_.written_bytes();
     return Status::ok;
   }
 
@@ -273,40 +264,6 @@ class TriggerSink final : public Sink {
     return history_.sync();
   }
 
-  // For TriggerDays.
-
-  static constexpr std::size_t kLineBytes = 288;  ///< of a line about a firing, at most
-  /// 2020: a clock that shows less does not know the calendar.
-  static constexpr std::uint64_t kKnownFrom = 1'577'836'800;
-
-  void look_at_time() { follow_time(); }
-  const TriggerLimits& limits() const { return limits_; }
-  TriggerUse use() const {
-    return {.known = day_known_,
-            .day = day_,
-            .elapsed_ms = day_known_ ? 0 : uptime_ms_ % kDayMs,
-            .firings = day_firings_,
-            .bytes = history_.written_bytes() - day_begins_at_ + line_bytes_};
-  }
-  /// Of the day, by a boot before; `elapsed_ms` of it too.
-  void add_use(const TriggerUse& use) {
-    uptime_ms_ += use.elapsed_ms;
-    day_firings_ += use.firings;
-    line_bytes_ += use.bytes;
-    if (day_known_ && use.known && use.day > day_) day_ = use.day;
-  }
-  /// What was added belongs to another day.
-  void drop_use(const TriggerUse& use) {
-    day_firings_ -= use.firings;
-    line_bytes_ -= use.bytes;
-  }
-  /// How long the trigger may not fire any more.
-  std::uint64_t cools_ms(std::size_t trigger) const {
-    const std::uint64_t until = room_.states[trigger].cool_at_ms;
-    return until > uptime_ms_ ? until - uptime_ms_ : 0;
-  }
-  void cool(std::size_t trigger, std::uint64_t ms) { room_.states[trigger].cool_at_ms = uptime_ms_ + ms; }
-
   // For Triggers.
 
   TriggerRoom& room() { return room_; }
@@ -319,8 +276,8 @@ class TriggerSink final : public Sink {
   }
 
  private:
+  static constexpr std::size_t kLineBytes = 288;  ///< of a line about a firing, at most
   static constexpr std::size_t kNameBytes = kMaxDumpDirectoryBytes + 64;
-  static constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
 
   /// Absent in small code, which has no triggers.
   static ObjectFacts facts_of_object(const ObjectName& name) { return name.facts; }
@@ -329,33 +286,12 @@ class TriggerSink final : public Sink {
     const std::uint32_t now = clock_.monotonic_ms();
     uptime_ms_ += now - last_ms_;
     last_ms_ = now;
-    const std::uint64_t seconds = clock_.unix_us() / 1'000'000;
-    const bool known = seconds >= kKnownFrom;
-    const std::uint64_t local =
-        seconds + static_cast<std::uint64_t>(std::int64_t{clock_.utc_offset_seconds()});
-    const std::uint64_t day = known ? local / (kDayMs / 1000) : uptime_ms_ / kDayMs;
-    // What was used before the clock knew the day counts for that day; a clock that is set back gives no
-    // second one.
-    if (known == day_known_) {
-      if (day <= day_) return;
-      begin_day();
-      tell_counts(false);
-    }
-    day_ = day;
-    day_known_ = known;
   }
 
-  void begin_day() {
-    day_firings_ = 0;
-    day_is_full_ = false;
-    line_bytes_ = 0;
-    day_begins_at_ = history_.written_bytes();
-  }
-
-  std::uint64_t day_bytes_left() const {
-    if (limits_.bytes_per_day == 0) return UINT64_MAX;
-    const std::uint64_t used = history_.written_bytes() - day_begins_at_ + line_bytes_;
-    return used < limits_.bytes_per_day ? limits_.bytes_per_day - used : 0;
+  std::uint64_t bytes_left() const {
+    if (limits_.bytes_per_boot == 0) return UINT64_MAX;
+    const std::uint64_t used = history_.written_bytes() - written_before_ + line_bytes_;
+    return used < limits_.bytes_per_boot ? limits_.bytes_per_boot - used : 0;
   }
 
   /// Takes the firings that are of earlier steps than an object of `facts`, which is to come; or all.
@@ -371,7 +307,7 @@ class TriggerSink final : public Sink {
       }
     }
     take_calls(facts, all);
-    if (limits_.bytes_per_day != 0) history_.allow(day_bytes_left());
+    if (limits_.bytes_per_boot != 0) history_.allow(bytes_left());
   }
 
   /// The history has ended write-outs that had begun.
@@ -379,7 +315,7 @@ class TriggerSink final : public Sink {
     if (rules_.empty()) return;
     for (; refused_ != history_.refused(); ++refused_) {
       room_.states[latest_].cut.add_one();
-      day_is_full_ = true;
+      is_full_ = true;
     }
   }
 
@@ -420,23 +356,23 @@ class TriggerSink final : public Sink {
     const std::uint64_t fired_ms = uptime_ms_ - static_cast<std::uint32_t>(last_ms_ - firing.ms);
     const auto hold = [&state](HeldFiring why) { state.held[static_cast<std::size_t>(why)].add_one(); };
     if (fired_ms < state.cool_at_ms) return hold(HeldFiring::cooldown);
-    if (limits_.firings_per_day != 0 && day_firings_ >= limits_.firings_per_day)
+    if (limits_.firings_per_boot != 0 && firings_ >= limits_.firings_per_boot)
       return hold(HeldFiring::firings);
     char memory[kLineBytes];
     TextWriter line(memory);
     add_firing(line, firing, number, point);
-    const std::uint64_t left = day_bytes_left();
+    const std::uint64_t left = bytes_left();
     const std::size_t bytes = line.text().size();
     const std::uint64_t rest = left > bytes ? left - bytes : 0;
-    if (limits_.bytes_per_day != 0) history_.allow(rest);
+    if (limits_.bytes_per_boot != 0) history_.allow(rest);
     count_cuts();
-    if (day_is_full_ || rest == 0 || !history_.start(firing.load, number)) {
+    if (is_full_ || rest == 0 || !history_.start(firing.load)) {
       refused_ = history_.refused();
       return hold(HeldFiring::bytes);
     }
     latest_ = number;
     state.fired.add_one();
-    ++day_firings_;
+    ++firings_;
     if (rules_[number].cooldown_s != 0)
       state.cool_at_ms = fired_ms + std::uint64_t{rules_[number].cooldown_s} * 1000;
     line_bytes_ += bytes;
@@ -545,14 +481,12 @@ class TriggerSink final : public Sink {
   std::atomic<std::uint32_t> begun_step_{0};
   std::uint64_t uptime_ms_ = 0;
   std::uint32_t last_ms_ = 0;
-  bool day_is_full_ = false;  ///< its bytes have ended a write-out
-  bool day_known_ = false;    ///< the clock knows it
-  std::uint64_t day_ = 0;
-  std::uint32_t day_firings_ = 0;
-  std::uint32_t refused_ = 0;        ///< of `TriggeredHistory::refused`, seen
-  std::size_t latest_ = 0;           ///< the trigger that has fired last
-  std::uint64_t line_bytes_ = 0;     ///< of lines, since the day began
-  std::uint64_t day_begins_at_ = 0;  ///< of `TriggeredHistory::written_bytes`
+  bool is_full_ = false;  ///< the limit of bytes has ended a write-out
+  std::uint32_t firings_ = 0;
+  std::uint32_t refused_ = 0;         ///< of `TriggeredHistory::refused`, seen
+  std::size_t latest_ = 0;            ///< the trigger that has fired last
+  std::uint64_t line_bytes_ = 0;      ///< of lines about firings
+  std::uint64_t written_before_ = 0;  ///< of `TriggeredHistory::written_bytes`, by `begin_triggers`
   std::string_view journal_root_{};
   [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> journal_facts_{};
   std::size_t directory_bytes_ = 0;

@@ -19,14 +19,8 @@ class TriggeredHistory : public Sink {
 
   /// Writes out what is kept, and what comes up to `after_steps` steps behind the latest step of `load`; of
   /// an unknown one, behind the latest of all. One that is under way goes on until then. False, with nothing
-  /// written: that would be more than `allow` allows. `trigger` is the number of the one that has fired.
-  virtual bool start(std::uint32_t load, std::size_t trigger) = 0;
-
-  /// Whether what comes now is written out.
-  virtual bool is_writing() const = 0;
-
-  /// How many steps after this one a write-out that is under way still takes.
-  virtual std::uint64_t steps_left() const = 0;
+  /// written: that would be more than `allow` allows.
+  virtual bool start(std::uint32_t load) = 0;
 
   /// Bytes that write-outs have had since `keep_steps`, and records that the sink behind this one has of
   /// them: files of operators and reports, not rows of tables.

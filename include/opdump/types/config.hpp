@@ -101,10 +101,10 @@ inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
 struct TriggerRule;
 
-/// What triggers may have of a day.
+/// What all triggers together may have of a boot.
 struct TriggerLimits {
-  std::uint64_t bytes_per_day = 0;    ///< of files and lines; 0: any
-  std::uint32_t firings_per_day = 0;  ///< 0: any
+  std::uint64_t bytes_per_boot = 0;    ///< of files and lines; 0: any
+  std::uint32_t firings_per_boot = 0;  ///< 0: any
 };
 
 /// How to dump, as the config's "opdump" object says. The program decides what is absent.
@@ -128,8 +128,9 @@ struct DumpOptions {
   [[no_unique_address]] Maybe<!build::kLean, std::string_view> seal{};
   /// With `history_steps`: when they are written, besides at an overflow or failure. See TriggerRule.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const TriggerRule>> triggers{};
-  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1> trigger_bytes_per_day{};  ///< as TriggerLimits
-  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> trigger_firings_per_day{};
+  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1>
+      trigger_bytes_per_boot{};  ///< as TriggerLimits
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> trigger_firings_per_boot{};
 };
 
 /// The key that the dump is sealed for; empty: it is not.
@@ -142,9 +143,9 @@ constexpr std::span<const TriggerRule> triggers_of(const DumpOptions& options) {
   return options.triggers;
 }
 
-/// What of a day these may have.
+/// What of a boot these may have.
 constexpr TriggerLimits trigger_limits(const DumpOptions& options) {
-  return {options.trigger_bytes_per_day, options.trigger_firings_per_day};
+  return {options.trigger_bytes_per_boot, options.trigger_firings_per_boot};
 }
 
 /// Whether `options` ask a sink for something that only a file system can do, for a history or for sealing.

@@ -98,8 +98,8 @@ inline constexpr std::size_t kMostTriggers = 64;
 /// Why a firing was held back, or none came of it.
 enum class HeldFiring : std::uint8_t {
   cooldown,  ///< too soon after the last one
-  firings,   ///< the day has had all its firings
-  bytes,     ///< the day has had all its bytes
+  firings,   ///< the boot has had all its firings
+  bytes,     ///< the boot has had all its bytes
   crowded,   ///< the drainer was behind by more firings than there is room for
 };
 inline constexpr std::size_t kHeldFirings = 4;
@@ -108,7 +108,7 @@ inline constexpr std::size_t kHeldFirings = 4;
 struct FiringCounts {
   std::uint32_t fired = 0;
   std::uint32_t held[kHeldFirings] = {};  ///< by HeldFiring
-  std::uint32_t cut = 0;                  ///< write-outs that the day's bytes have ended
+  std::uint32_t cut = 0;                  ///< write-outs that the limit of bytes has ended
   std::uint32_t unread = 0;               ///< looks at tensors that could not be read
   std::uint32_t looks = 0;                ///< at tensors or steps
 

@@ -51,7 +51,7 @@ struct MatchReport {
   std::vector<Miss> misses;
   std::vector<std::string> stand_ins;   ///< in words: names that only files have, and their operators
   Forecast forecast{};                  ///< of all models
-  std::vector<std::string> triggers{};  ///< in words: what looks, firings and days of triggers cost
+  std::vector<std::string> triggers{};  ///< in words: what looks, firings and boots of triggers cost
   std::uint64_t partition_bytes = 0;    ///< size of the dump's partition; 0: not known
 };
 

@@ -120,13 +120,13 @@ std::vector<std::string> trigger_lines(const DumpConfig& config, std::span<const
                   count_text(options.history_steps, "step") + " before, and " +
                   count_text(options.after_steps, "step") + " after");
   const TriggerLimits limits = trigger_limits(options);
-  std::uint64_t day = limits.firings_per_day == 0 ? UINT64_MAX : firing * limits.firings_per_day;
-  if (limits.bytes_per_day != 0) day = std::min(day, limits.bytes_per_day);
-  lines.push_back(day == UINT64_MAX
-                      ? std::string("fire    a day has no limit: set \"trigger_limits\"")
-                      : "fire    a day writes " + byte_text(day) + " at most, for " +
-                            (limits.firings_per_day != 0 ? std::to_string(limits.firings_per_day)
-                                                         : std::to_string(firing == 0 ? 0 : day / firing)) +
+  std::uint64_t boot = limits.firings_per_boot == 0 ? UINT64_MAX : firing * limits.firings_per_boot;
+  if (limits.bytes_per_boot != 0) boot = std::min(boot, limits.bytes_per_boot);
+  lines.push_back(boot == UINT64_MAX
+                      ? std::string("fire    a boot has no limit: set \"trigger_limits\"")
+                      : "fire    a boot writes " + byte_text(boot) + " at most, for " +
+                            (limits.firings_per_boot != 0 ? std::to_string(limits.firings_per_boot)
+                                                          : std::to_string(firing == 0 ? 0 : boot / firing)) +
                             " firings or fewer, without what the medium adds");
   lines.push_back("fire    a history that lies in flash programs " + byte_text(bytes_per_step) +
                   " a step into its own area besides, whether anything fires or not");

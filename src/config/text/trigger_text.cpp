@@ -81,9 +81,9 @@ std::vector<std::string> trigger_step_lines(const DumpConfig& config) {
 
 std::string trigger_limits_text(const TriggerLimits& limits) {
   std::string text;
-  if (limits.firings_per_day != 0) text = count_text(limits.firings_per_day, "firing");
-  if (limits.bytes_per_day != 0) text += (text.empty() ? "" : " and ") + byte_text(limits.bytes_per_day);
-  return text.empty() ? text : text + " a day at most";
+  if (limits.firings_per_boot != 0) text = count_text(limits.firings_per_boot, "firing");
+  if (limits.bytes_per_boot != 0) text += (text.empty() ? "" : " and ") + byte_text(limits.bytes_per_boot);
+  return text.empty() ? text : text + " a boot at most";
 }
 
 }  // namespace opdump::tool

@@ -14,7 +14,7 @@ std::string trigger_text(const TriggerRule& rule);
 /// What the steps of `config` mean for its triggers: nothing where every step is dumped.
 std::vector<std::string> trigger_step_lines(const DumpConfig& config);
 
-/// What triggers may have of a day, in words; empty: any number of firings and bytes.
+/// What triggers may have of a boot, in words; empty: any number of firings and bytes.
 std::string trigger_limits_text(const TriggerLimits& limits);
 
 }  // namespace opdump::tool

@@ -127,10 +127,10 @@ void write_triggers(JsonWriter& json, const DumpOptions& options) {
   }
   json.close(']');
   const TriggerLimits limits = trigger_limits(options);
-  if (limits.bytes_per_day == 0 && limits.firings_per_day == 0) return;
+  if (limits.bytes_per_boot == 0 && limits.firings_per_boot == 0) return;
   json.key("trigger_limits").open('{');
-  if (limits.bytes_per_day != 0) json.key("bytes_per_day").number(limits.bytes_per_day);
-  if (limits.firings_per_day != 0) json.key("firings_per_day").number(limits.firings_per_day);
+  if (limits.bytes_per_boot != 0) json.key("bytes_per_boot").number(limits.bytes_per_boot);
+  if (limits.firings_per_boot != 0) json.key("firings_per_boot").number(limits.firings_per_boot);
   json.close('}');
 }
 

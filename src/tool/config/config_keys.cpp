@@ -211,10 +211,9 @@ constexpr ConfigKey kKeys[] = {
      "counts; \"for\": steps in a row, of those that dump_step wants; \"cooldown_s\": seconds; or \"call\": "
      "what the program calls it",
      "overflows, failures and the program's calls alone"},
-    {"trigger_limits",
-     "with trigger: what all firings of a day may have; a day is the clock's, or 24 hours of running", kOwn,
-     "an object of \"bytes_per_day\": a whole number from 1 on, of files and lines without what the medium "
-     "adds; \"firings_per_day\": a whole number from 1 to 4294967295",
+    {"trigger_limits", "with trigger: what all firings of a boot, or of a run of a program, may have", kOwn,
+     "an object of \"bytes_per_boot\": a whole number from 1 on, of files and lines without what the medium "
+     "adds; \"firings_per_boot\": a whole number from 1 to 4294967295",
      "no limit"},
     {"after_steps", "with history_steps: steps to write after the one in which it happens", kOwn,
      "a whole number up to 1000000", "0"},

@@ -656,8 +656,7 @@ void DumpCheck::walk(const std::string& below) {
                "neither a file nor a directory");
     } else if (entry.name != kMappingFileName &&
                !(below.empty() &&
-                 (parse_journal_name(entry.name, journal) || parse_beside_name(entry.name, kCardSuffix) ||
-                  parse_beside_name(entry.name, kDaySuffix)))) {
+                 (parse_journal_name(entry.name, journal) || parse_beside_name(entry.name, kCardSuffix)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }
   }

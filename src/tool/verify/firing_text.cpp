@@ -6,9 +6,8 @@ namespace opdump::tool {
 namespace {
 
 /// In the order of HeldFiring.
-constexpr std::string_view kHeldTexts[] = {"by its cooldown", "as the day had had all its firings",
-                                           "as the day had had all its bytes",
-                                           "as the drainer was too far behind"};
+constexpr std::string_view kHeldTexts[] = {"by its cooldown", "by the limit of firings",
+                                           "by the limit of bytes", "as the drainer was too far behind"};
 static_assert(std::size(kHeldTexts) == kHeldFirings);
 
 }  // namespace
@@ -27,7 +26,7 @@ std::string firing_counts_text(TriggerCause cause, const FiringCounts& counts) {
     if (counts.held[i] != 0)
       text += "; " + std::to_string(counts.held[i]) + " held back " + std::string(kHeldTexts[i]);
   }
-  if (counts.cut != 0) text += "; " + count_text(counts.cut, "write-out") + " ended by the day's bytes";
+  if (counts.cut != 0) text += "; " + count_text(counts.cut, "write-out") + " ended by the limit of bytes";
   const bool is_told = cause == TriggerCause::failure || cause == TriggerCause::call;
   if (is_told && counts.looks == 0) return text + "; the program told of none";
   text += "; " + count_text(counts.looks, "look");

@@ -140,8 +140,8 @@ TEST_CASE("attach: each cause at a tensor fires at its steps, and for, cooldown 
       {R"({"op": "a", "stat": "change", "for": 2})", {2, 5, 6, 7}, "change,4,0,0,0,0,0,0,8"},
       {R"({"op": "a", "stat": "max", "above": 8, "for": 3})", {6}, "max,1,0,0,0,0,0,0,8"},
       {R"({"op": "a", "stat": "change", "cooldown_s": 3600})", {1}, "change,1,5,0,0,0,0,0,8"},
-      {R"({"op": "a", "stat": "change"})", {1, 2}, "change,2,0,4,0,0,0,0,8", R"({"firings_per_day": 2})"},
-      {R"({"op": "a", "stat": "change"})", {}, "change,0,0,0,6,0,0,0,8", R"({"bytes_per_day": 10})"},
+      {R"({"op": "a", "stat": "change"})", {1, 2}, "change,2,0,4,0,0,0,0,8", R"({"firings_per_boot": 2})"},
+      {R"({"op": "a", "stat": "change"})", {}, "change,0,0,0,6,0,0,0,8", R"({"bytes_per_boot": 10})"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.trigger);
@@ -257,25 +257,4 @@ TEST_CASE("attach: an exception dump has the operator that failed, with its tens
   REQUIRE(records.size() == 1);
   CHECK(records.begin()->first.find("Relu.b") != std::string::npos);
   CHECK(ends_with(records.begin()->second, value));
-}
-
-TEST_CASE("attach: runs of one day share its firings, and a file of the day that is damaged is none") {
-  AttachRun asked(R"("dump_list": [{}])", history(R"({"op": "a", "stat": "max", "above": 5})",
-                                                  R"(, "trigger_limits": {"firings_per_day": 8})"));
-  const std::string day = (asked.dump_path() / "opdump.0.0.day").string();
-  std::vector<std::size_t> firings;
-  for (int run = 0; run < 5; ++run) {
-    attach::Dump dump(asked.config().c_str(), asked.options());
-    REQUIRE(dump.is_on());
-    run_values(dump, std::vector<std::pair<float, float>>(3, {9, 9}));
-    CHECK(dump.stop() == OPDUMP_OK);
-    firings.push_back(fired(asked).size());
-    CHECK(std::filesystem::exists(day));
-    if (run == 3) write_file(day, read_file(day).replace(20, 1, "x"));
-  }
-  // A run at midnight has a day of its own.
-  const bool same_day = firings[3] == 8;
-  if (same_day) CHECK(firings == std::vector<std::size_t>{3, 6, 8, 8, 11});
-  CHECK(firings[4] <= 16);
-  CHECK_FALSE(std::filesystem::exists(day + ".part"));
 }

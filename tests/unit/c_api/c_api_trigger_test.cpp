@@ -36,8 +36,8 @@ struct TriggerStack : CSession {
     asked.options.history_steps = 2;
     asked.options.after_steps = 1;
     asked.options.triggers = rules;
-    asked.options.trigger_bytes_per_day = limits.bytes_per_day;
-    asked.options.trigger_firings_per_day = limits.firings_per_day;
+    asked.options.trigger_bytes_per_boot = limits.bytes_per_boot;
+    asked.options.trigger_firings_per_boot = limits.firings_per_boot;
     plan = write_plan(asked);
     config = load_config(plan, config_room);
   }
@@ -91,12 +91,12 @@ using FiredSteps = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("c api: triggers of a plan write the history within the day, and the journal says why") {
+TEST_CASE("c api: triggers of a plan write the history within the limits, and the journal says why") {
   TriggerCase low(TriggerCause::max, "conv1");
   TriggerCase failure(TriggerCause::failure, "relu1");
   TriggerCase called(TriggerCause::call, "");
   called.rule.call = "door";
-  TriggerStack stack({low.below(5).rule, failure.rule, called.rule}, {.firings_per_day = 3});
+  TriggerStack stack({low.below(5).rule, failure.rule, called.rule}, {.firings_per_boot = 3});
   REQUIRE(stack.boot(stack.triggers) == OPDUMP_OK);
   for (int step = 0; step < 18; ++step) {
     stack.step(step == 3 || step == 16 ? 1.f : 9.f, step == 7);

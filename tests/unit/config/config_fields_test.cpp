@@ -289,8 +289,8 @@ TEST_CASE("config: triggers have a cause, names, limits, a count in a row and a 
   const DumpOptions& options = parsed.config.options;
   const std::span<const TriggerRule> rules = triggers_of(options);
   REQUIRE(rules.size() == 9);
-  CHECK(trigger_limits(options).bytes_per_day == 1'000'000);
-  CHECK(trigger_limits(options).firings_per_day == 20);
+  CHECK(trigger_limits(options).bytes_per_boot == 1'000'000);
+  CHECK(trigger_limits(options).firings_per_boot == 20);
   CHECK(rules[0].cause() == TriggerCause::max);
   CHECK(rules[0].op()[0].text == "softmax");
   CHECK(rules[0].model().empty());

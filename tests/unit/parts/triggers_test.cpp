@@ -214,10 +214,10 @@ TEST_CASE("triggers: a tensor that cannot be read ends a row") {
   CHECK(bench.steps() == Steps{3});
 }
 
-TEST_CASE("triggers: cooldown and the day's firings hold back, and are counted") {
+TEST_CASE("triggers: cooldown and the limit of firings hold back, and are counted") {
   TriggerCase trigger(TriggerCause::max, "pool1");
   trigger.below(5).rule.cooldown_s = 2;
-  TriggerBench<> bench({trigger.rule}, {.firings_per_day = 3}, 1, 0);
+  TriggerBench<> bench({trigger.rule}, {.firings_per_boot = 3}, 1, 0);
   bench.step_us = 1'000'000;
   bench.start();
   for (int step = 0; step < 10; ++step) bench.step({1.f});
@@ -230,45 +230,7 @@ TEST_CASE("triggers: cooldown and the day's firings hold back, and are counted")
   CHECK(bench.lines("trigger").back() == "trigger,0,max,3,3,4,0,0,0,0,10");
 }
 
-TEST_CASE("triggers: the day of the clock, or 24 hours since the boot, gives new firings") {
-  for (const bool known : {true, false}) {
-    CAPTURE(known);
-    TriggerCase trigger(TriggerCause::max, "pool1");
-    TriggerBench<> bench({trigger.below(5).rule}, {.firings_per_day = 1}, 1, 0);
-    bench.clock.now_us = known ? 1'700'000'000'000'000 : 5;  // 22:13:20
-    const std::uint32_t until_day = known ? 6400 : 24 * 3600;
-    bench.start();
-    bench.step({1.f});
-    const auto pass = [&](std::uint32_t seconds) {
-      bench.clock.now_us += std::uint64_t{seconds} * 1'000'000;
-      bench.clock.now_ms += seconds * 1000;
-    };
-    pass(until_day - 10);
-    bench.step({1.f});
-    pass(20);
-    bench.step({1.f});
-    pass(10);
-    bench.step({1.f});
-    REQUIRE(bench.session.finalize() == Status::ok);
-    CHECK(bench.steps() == Steps{0, 2});
-  }
-}
-
-TEST_CASE("triggers: a clock that comes to know the day, or is set back, gives no second day") {
-  TriggerCase trigger(TriggerCause::max, "pool1");
-  TriggerBench<> bench({trigger.below(5).rule}, {.firings_per_day = 1}, 1, 0);
-  bench.clock.now_us = 5;
-  bench.start();
-  bench.step({1.f});
-  bench.clock.now_us = 1'700'000'000'000'000;
-  bench.step({1.f});
-  bench.clock.now_us -= 86'400'000'000ull;
-  bench.step({1.f});
-  REQUIRE(bench.session.finalize() == Status::ok);
-  CHECK(bench.steps() == Steps{0});
-}
-
-TEST_CASE("triggers: the day's bytes hold a firing back, and end a write-out") {
+TEST_CASE("triggers: the limit of bytes holds a firing back, and ends a write-out") {
   // A step has three records of one size.
   std::uint64_t record = 0;
   std::uint64_t line = 0;
@@ -283,7 +245,7 @@ TEST_CASE("triggers: the day's bytes hold a firing back, and end a write-out") {
   }
   TriggerCase trigger(TriggerCause::max, "pool1");
   // Four steps of the six that are asked for, and most of the lines.
-  TriggerBench<> bench({trigger.below(5).rule}, {.bytes_per_day = 13 * record + 3 * line}, 1, 5);
+  TriggerBench<> bench({trigger.below(5).rule}, {.bytes_per_boot = 13 * record + 3 * line}, 1, 5);
   bench.start();
   bench.step({1.f});
   for (int step = 1; step < 8; ++step) bench.step({20.f});

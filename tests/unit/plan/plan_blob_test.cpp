@@ -191,12 +191,12 @@ TEST_CASE("plan: one with triggers is refused by builds that know none, and othe
   const TriggerRule rules[] = {{.call = "door", .numbers = TriggerRule::pack({}), .cooldown_s = 7}};
   DumpConfig config = plain;
   config.options.triggers = rules;
-  config.options.trigger_bytes_per_day = 5;
+  config.options.trigger_bytes_per_boot = 5;
   const std::vector<std::byte> with = write_plan(config);
   CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersion);
   CHECK(load_little_endian<std::uint32_t>(write_plan(plain).data() + kPlanVersionOffset) ==
         kPlanVersionBeforeDigests);
-  // What version 7 has; a list of one, which has a list, a text, and 32 bytes of numbers; the day's limits.
+  // What version 7 has; a list of one, which has a list, a text, and 32 bytes of numbers; the limits.
   CHECK(with.size() == write_plan(plain).size() + 4 + 4 + 1 + 4 + (4 + 4 + 4 + 32) + 8 + 4);
   const Loaded loaded(with);
   REQUIRE(loaded.status == Status::ok);

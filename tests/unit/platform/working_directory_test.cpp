@@ -8,7 +8,6 @@
 #include <string>
 
 #include "platform/posix/basic_file_dump.hpp"
-#include "platform/posix/day_file.hpp"
 #include "platform/posix/tree/raw_tree.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -115,11 +114,10 @@ TEST_CASE("working directory: a tree for signal handlers stays where it was made
   CHECK(places.files_elsewhere() == 0);
 }
 
-TEST_CASE(
-    "working directory: a FileDump stays where it began, with its history and the day of its triggers") {
+TEST_CASE("working directory: a FileDump stays where it began, with its history") {
   for (const bool is_history : {false, true}) {
     const Places places;
-    const std::string history = R"({"history_steps": 4, "trigger": [{"call": "door", "cooldown_s": 1000}]})";
+    const std::string history = R"({"history_steps": 4, "trigger": [{"call": "door"}]})";
     write_file(places.here.path() / "acl.json",
                R"({"dump": {"dump_path": "dump", "dump_list": [{}]}, "opdump": )" +
                    (is_history ? history : "{}") + "}");
@@ -139,8 +137,7 @@ TEST_CASE(
     CHECK(dump.stop() == Status::ok);
     CHECK(dump.counts().lost() == 0);
     // The config, and six records and a journal, or what the call has written.
-    CHECK(places.files_here() >= (is_history ? 5 : 8));
-    CHECK(fs::exists(places.here.path() / "dump" / "opdump.0.0.day") == is_history);
+    CHECK(places.files_here() >= (is_history ? 4 : 8));
     CHECK(places.files_elsewhere() == 0);
   }
 }

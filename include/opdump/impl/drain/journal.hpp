@@ -152,8 +152,8 @@ class RecorderSet {
 ///                                     program its name stands in the last place
 ///     trigger,I,CAUSE,FIRED,COOLDOWN,FIRINGS,BYTES,CROWDED,CUT,UNREAD,LOOKS
 ///                                     how often it has fired so far, was held back by its cooldown, by the
-///                                     firings or bytes of the day, or as the drainer was behind; how many
-///                                     write-outs the day's bytes have ended, and of how many LOOKS the
+///                                     limits of firings or bytes, or as the drainer was behind; how many
+///                                     write-outs the limit of bytes has ended, and of how many LOOKS the
 ///                                     tensor could not be read. The last one counts
 ///     wrote,RECORDS,LOST              so many records are in the dump, and the sink refused LOST of what was
 ///                                     kept; before `closed`

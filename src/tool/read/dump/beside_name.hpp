@@ -9,7 +9,6 @@
 namespace opdump::tool {
 
 inline constexpr std::string_view kCardSuffix = ".model.json";
-inline constexpr std::string_view kDaySuffix = ".day";  ///< platform/posix/day_file.hpp
 
 /// What the name of a model's file beside the journals says, `opdump.{device}.{model}{suffix}`; a further
 /// file of that name has a number behind the model's.
