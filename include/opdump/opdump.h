@@ -618,7 +618,8 @@ opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* byte
  * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any
  * address.
  * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
- * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for bytes that are no plan, OPDUMP_ERR_NO_MEMORY.
+ * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for bytes that are no plan; OPDUMP_ERR_NOT_SUPPORTED for
+ * one with a seal, a privacy or triggers where the library is of OPDUMP_SMALL_CODE; OPDUMP_ERR_NO_MEMORY.
  */
 opdump_status opdump_config_load_plan(void* memory, size_t bytes, const void* plan, size_t plan_bytes,
                                       opdump_config** config);

@@ -69,10 +69,9 @@ inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t of
 
 /// Whether `head` is that of `block` in such a part, of a version that is known here.
 inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_t block) {
-  return head.version - 1u < kNewestVersion && head.retired_count <= kMaxRetired &&
-         head.erased == part.erased && head.block_bytes == part.block_bytes &&
-         head.block_count == part.block_count && head.block == block &&
-         head.program_bytes == part.program_bytes;
+  return head.format / 2 == kVersion && head.retired_count <= kMaxRetired && head.erased == part.erased &&
+         head.block_bytes == part.block_bytes && head.block_count == part.block_count &&
+         head.block == block && head.program_bytes == part.program_bytes;
 }
 
 /// Reads the header of `block`, and what seems to follow; if only that cannot be read, there is something.

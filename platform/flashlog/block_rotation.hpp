@@ -27,13 +27,13 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
   BlockRotation(const Device& device, MutableBytes memory, const Options& options,
-                std::uint8_t version = kVersion)
+                std::uint8_t format = kLogFormat)
       : LogSetup{device,
                  memory.data() + kPrefixBytes,
                  static_cast<std::uint32_t>(memory.size() - kPrefixBytes),
                  options,
                  Status::not_initialised,
-                 version},
+                 format},
         LogState() {}
 
   const Geometry& geometry() const { return device_.geometry; }
@@ -147,7 +147,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     std::byte* const to = end - bytes;
     BlockHeader& head = *::new (to) BlockHeader;
     head.magic = kMagic;
-    head.version = version_;
+    head.format = format_;
     head.erased = part.erased;
     head.bytes = static_cast<std::uint16_t>(bytes);
     head.sequence = last_sequence_;

@@ -31,7 +31,7 @@ class DumpedLog : public EntryStream {
 
   /// Finds out where the log goes on: reads the headers of all blocks and two bytes behind each, and writes
   /// nothing. Objects that were open are gone. `invalid_argument` for a geometry or page out of bounds;
-  /// `not_supported` when a newer version or another geometry wrote there (erase the part first). Before a
+  /// `not_supported` when another version or geometry wrote there (erase the part first). Before a
   /// mount has returned `ok` every call fails with `not_initialised`.
   [[nodiscard]] Status mount() {
     if (stuck_ != Status::not_initialised) return Status::already_initialised;

@@ -1,11 +1,10 @@
 #pragma once
-/// The flash log's format, version 3, and that of a history, version 4. Numbers are little-endian, offsets in
-/// bytes.
+/// The format of a flash log, and of the area of a history. Numbers are little-endian, offsets in bytes.
 ///
 /// *Blocks.* The part is divided into erase blocks of equal size. A block in use begins with a BlockHeader:
 ///
 ///      0  u32  magic, "OPFL"
-///      4  u8   version of the format
+///      4  u8   version of the format, 1, times 2, plus 1 in a log, not in a history
 ///      5  u8   what an erased byte reads as, 0xff or 0x00
 ///      6  u16  bytes of this header, CRC included
 ///      8  u32  sequence number; grows with each block that is taken into use, from 1; each mount passes over
@@ -16,7 +15,7 @@
 ///     20  u16  bytes that are programmed at once (the granule)
 ///     22  u16  number n of retired blocks
 ///     24  u16  index of each retired block, n times
-///   24+2n u32  given up: a sequence number, see below; older images do not have it
+///   24+2n u32  given up: a sequence number, see below
 ///   28+2n u32  CRC-32 of all before
 ///
 /// Magic, version and header length stay where they are in every version. The header with the highest
@@ -48,9 +47,6 @@
 ///              of the boots before
 ///     24  u32  CRC-32 of all before in this list
 ///
-/// Before version 3 the body has 16 bytes, and the boot is missing: it is the sequence number of the block
-/// where the stream begins.
-///
 /// *Stream.* All after the starts is one stream of bytes, cut wherever a block ends or could not be
 /// programmed any further. Each mount of the log begins a new stream; the objects of the older one that were
 /// not committed by then never will be.
@@ -75,15 +71,14 @@
 ///
 /// Kind 9 commits an object as kind 5 does, and is followed by the commit of another one under the same CRC:
 /// so both count or neither: if bytes of one are missing, or its beginning is overwritten, the other one does
-/// not count either. Version 1 does not have it.
+/// not count either.
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
 /// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
 /// again before it is needed in each block, and behind a granule that was programmed in parts: a part that is
-/// lost reads as void. Up to 255 objects are open at once, no two of one number. Other kinds are not written
-/// by this version.
+/// lost reads as void. Up to 255 objects are open at once, no two of one number. Other kinds are not written.
 ///
-/// *Histories.* In the area of a history, blocks have version 4, and these entries besides, all of number 0:
+/// *Histories.* In the area of a history there are these entries besides, all of number 0:
 ///
 ///   kind            body                                   CRC
 ///   10 step         StepMark: a step begins                yes
@@ -101,9 +96,10 @@ namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kMagic = 0x4c46504fu;
-inline constexpr std::uint8_t kVersion = 3;
-inline constexpr std::uint8_t kHistoryVersion = 4;
-inline constexpr std::uint8_t kNewestVersion = 4;
+inline constexpr std::uint8_t kVersion = 1;
+/// What a header says of its block: the version times 2, plus 1 in a log, not in the area of a history.
+inline constexpr std::uint8_t kLogFormat = 2 * kVersion + 1;
+inline constexpr std::uint8_t kHistoryFormat = 2 * kVersion;
 
 /// An integer as it lies on the flash.
 template <class T>
@@ -119,7 +115,7 @@ class Little {
 
 struct BlockHeader {
   Little<std::uint32_t> magic;
-  std::uint8_t version;
+  std::uint8_t format;
   std::byte erased;
   Little<std::uint16_t> bytes;
   Little<std::uint32_t> sequence;
@@ -131,7 +127,7 @@ struct BlockHeader {
 };
 
 static_assert(sizeof(BlockHeader) == 24 && alignof(BlockHeader) == 1);
-static_assert(offsetof(BlockHeader, magic) == 0 && offsetof(BlockHeader, version) == 4);
+static_assert(offsetof(BlockHeader, magic) == 0 && offsetof(BlockHeader, format) == 4);
 static_assert(offsetof(BlockHeader, erased) == 5 && offsetof(BlockHeader, bytes) == 6);
 static_assert(offsetof(BlockHeader, sequence) == 8 && offsetof(BlockHeader, block_bytes) == 12);
 static_assert(offsetof(BlockHeader, block_count) == 16 && offsetof(BlockHeader, block) == 18);
@@ -200,7 +196,6 @@ static_assert(sizeof(EntryHead) == 4 && alignof(EntryHead) == 1);
 
 struct BlockStart {
   static constexpr std::uint32_t kBodyBytes = 20;
-  static constexpr std::uint32_t kOldBodyBytes = 16;  ///< before version 3, without `boot`
 
   EntryHead head;
   Little<std::uint32_t> previous;
@@ -257,7 +252,7 @@ static_assert(sizeof(WrittenOutMark) == 29 && alignof(WrittenOutMark) == 1);
 inline constexpr std::uint32_t kMaxRetired = 16;
 /// Of a header behind its retired blocks: what is given up, and the CRC.
 inline constexpr std::uint32_t kHeaderEndBytes = 4 + kCrcBytes;
-/// No version's header is longer.
+/// No header is longer.
 inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kHeaderEndBytes;
 static_assert(kMaxHeaderBytes == 64);
 

@@ -42,7 +42,7 @@ class HistoryTape final : public DumpedLog {
   enum class Run : std::uint8_t { good, bad, broken, open, none };
 
   HistoryTape(const Device& device, MutableBytes memory, const Options& options)
-      : DumpedLog(device, memory, options, kHistoryVersion) {
+      : DumpedLog(device, memory, options, kHistoryFormat) {
     options_.policy = Policy::overwrite_oldest;
     options_.erase_budget = UINT32_MAX;
   }

@@ -31,8 +31,8 @@ struct LogSetup {
   std::byte* const page_;
   const std::uint32_t page_bytes_;
   Options options_;
-  Status stuck_;                // why nothing can be written any more
-  const std::uint8_t version_;  // of the format
+  Status stuck_;               // why nothing can be written any more
+  const std::uint8_t format_;  // as in BlockHeader
 };
 
 /// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for

@@ -106,7 +106,7 @@ Status LogClaim::inspect(const flashlog::Device& device) {
       reason_ = "at byte " + std::to_string(std::uint64_t{block} * part.block_bytes) + ": a flash log of " +
                 std::to_string(head.block_count) + " blocks of " + std::to_string(head.block_bytes) +
                 " bytes, programmed by " + std::to_string(head.program_bytes) + ", in version " +
-                std::to_string(head.version) + " of the format; here a log would have " +
+                std::to_string(head.format / 2) + " of the format; here a log would have " +
                 std::to_string(part.block_count) + " blocks of " + std::to_string(part.block_bytes) +
                 ", programmed by " + std::to_string(part.program_bytes) + ", in version " +
                 std::to_string(flashlog::kVersion) + ". Extract what it holds, then erase all of the storage";

@@ -28,7 +28,7 @@ class LogClaim {
   static constexpr std::uint32_t kTornBlocks = 2;
 
   /// Looks at the beginning of each block, up to 4096 bytes, and writes nothing. `already_exists` where
-  /// somebody else's bytes lie, `not_supported` where a log of another geometry or of a newer version does;
+  /// somebody else's bytes lie, `not_supported` where a log of another geometry or version does;
   /// `reason()` then says at which byte, and what.
   [[nodiscard]] Status inspect(const flashlog::Device& device);
 

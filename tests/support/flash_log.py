@@ -19,10 +19,10 @@ class Block:
         self.empty = self.data[self.start] != START << 4
         if self.empty:
             return
-        body = struct.unpack_from('<H', self.data, self.start + 2)[0]
+        assert struct.unpack_from('<H', self.data, self.start + 2)[0] == 20
         self.previous, self.previous_end = struct.unpack_from('<II', self.data, self.start + 4)
-        self.boot = struct.unpack_from('<I', self.data, self.start + 20)[0] if body == 20 else None
-        self.begin = self.start + 4 + body + 4
+        self.boot = struct.unpack_from('<I', self.data, self.start + 20)[0]
+        self.begin = self.start + 28
         crc = struct.unpack_from('<I', self.data, self.begin - 4)[0]
         assert crc == binascii.crc32(self.data[self.start:self.begin - 4])
 
@@ -40,8 +40,7 @@ def streams(image):
     found = []
     for block in blocks(image):
         if block.previous_end == NEW_STREAM:
-            boot = block.sequence if block.boot is None else block.boot
-            found.append((boot, block.granule, block.erased, []))
+            found.append((block.boot, block.granule, block.erased, []))
         else:
             last = found[-1][3][-1]
             assert last[2] == block.previous, 'a block is missing'

@@ -217,8 +217,8 @@ class PlanReader {
   Status status_ = Status::ok;
 };
 
-/// Checks the head of `plan`, cuts `plan` to its length and sets `version`. Errors as `load_plan`.
-inline Status open_plan(Bytes& plan, std::uint32_t& version) {
+/// Checks the head of `plan`, and cuts `plan` to its length. Errors as `load_plan`.
+inline Status open_plan(Bytes& plan) {
   if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
   const std::byte* const head = plan.data();
   const auto word = [head](std::size_t offset) { return load_little_endian<std::uint32_t>(head + offset); };
@@ -232,17 +232,17 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   if (bytes < kPlanHeadBytes) return Status::damaged;
   plan = plan.first(bytes);
   if (plan_crc(plan) != word(kPlanCrcOffset)) return Status::damaged;
-  version = word(kPlanVersionOffset);
-  if (version > kPlanVersion) return Status::newer_version;
-  return version == 0 ? Status::malformed : Status::ok;
+  const std::uint32_t version = word(kPlanVersionOffset);
+  if ((version & 0xffff) != kPlanVersion) return Status::newer_version;
+  return (version >> 16 & ~std::uint32_t{kPlanFeatures}) != 0 ? Status::not_supported : Status::ok;
 }
 
-/// `config` has all fields at their defaults.
+/// After `open_plan`. `config` has all fields at their defaults, or zero.
 template <class Memory>
-OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version, Memory& memory,
-                                              DumpConfig& config) {
+OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, Memory& memory, DumpConfig& config) {
   PlanReader<Memory> reader(plan.subspan(kPlanHeadBytes), memory);
-  reader.read(plan_fields(plan_record(PlanKind::config)).data(), kPlanConfigCounts[version - 1],
+  const std::uint32_t features = kPlanFeatures & std::to_integer<std::uint32_t>(plan[kPlanFeaturesOffset]);
+  reader.read(plan_fields(plan_record(PlanKind::config)).data(), plan_config_fields(features),
               reinterpret_cast<std::byte*>(&config));
   return reader.status();
 }
@@ -252,11 +252,10 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version,
 /// with `bytes` 0.
 [[nodiscard]] inline Status measure_plan(Bytes plan, std::size_t& bytes) {
   bytes = 0;
-  std::uint32_t version = 0;
-  if (const Status status = open_plan(plan, version); status != Status::ok) return status;
+  if (const Status status = open_plan(plan); status != Status::ok) return status;
   PlanMeasure measure;
   DumpConfig config;
-  const Status status = read_plan(plan, version, measure, config);
+  const Status status = read_plan(plan, measure, config);
   if (status == Status::ok) bytes = measure.bytes();
   return status;
 }
@@ -265,17 +264,16 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version,
 /// at any address; its lists go to `memory`. Both must stay until the session that gets `config` is
 /// finalized. Bytes behind the plan are ignored. No heap. On any status but `ok`, `config` is inactive:
 /// `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device; `truncated`;
-/// `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not made by
-/// opdump; `no_memory`, the lists need more.
+/// `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `not_supported`, asks for
+/// a feature that this build has not, as OPDUMP_SMALL_CODE has no seal, no privacy and no triggers;
+/// `malformed`, not made by opdump; `no_memory`, the lists need more.
 [[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
-  std::uint32_t version = 0;
-  // Cheaper than the defaults field by field: a plan sets every field except those of later versions, and
-  // only one of their defaults is not zero.
+  // Cheaper than the defaults field by field: a plan sets every field but those that are empty without a
+  // feature.
   std::memset(static_cast<void*>(&config), 0, sizeof config);
-  config.form.trailing_comma = true;
-  Status status = open_plan(plan, version);
+  Status status = open_plan(plan);
   if (status != Status::ok) return status;
-  status = read_plan(plan, version, memory, config);
+  status = read_plan(plan, memory, config);
   if (status != Status::ok) config.asked = config.active = false;
   return status;
 }

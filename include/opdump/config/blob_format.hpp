@@ -17,12 +17,12 @@
 ///     u32 magic "ODPN"
 ///     u32 CRC-32 (IEEE 802.3) of everything after this field
 ///     u32 bytes of the whole plan, these 16 included; bytes after the plan are ignored
-///     u32 version
+///     u16 version, 1
+///     u16 features: 1, the config asks for a seal, a privacy or triggers, and `guards` follows it
 ///     the config
 ///
-/// These 16 bytes are the same in every version. The version goes up when the config's bytes change (a record
-/// below gets more fields at its end), and when a build learns to act on a field that earlier builds only
-/// read. So a build acts on everything it accepts.
+/// These 16 bytes are the same in every version. A build refuses a version that it does not know, and a
+/// feature that it does not act on: so it acts on everything it accepts. OPDUMP_SMALL_CODE has no features.
 ///
 ///     flag      u8, 0 or 1
 ///     choice    u8, the enumeration's value
@@ -37,16 +37,12 @@
 ///               flag statistics_in_dtype, u32 sample_number, flag device_format, flag save_kernel_args,
 ///               flag synchronous, flag quant_dumpable, u32 overflow_number, u32 first_step,
 ///               list of u32 devices, flag every_device, text net_name, u32 world_size, u32 rank,
-///               u8 kernel_data, flag overflow, flag watch, choice exception;
-///               from version 2 on flag fixed_point, flag trailing_comma;
-///               from version 3 on u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
-///               option choice fsync;
-///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
-///               u32 history_bytes;
-///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
-///               fields, and `statistics` may be a digest;
-///               from version 7 on text seal, list of rules of the privacy, flag privacy_tells;
-///               from version 8 on list of triggers, u64 bytes and u32 firings of them per boot
+///               u8 kernel_data, flag overflow, flag watch, choice exception, flag fixed_point,
+///               flag trailing_comma, u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
+///               option choice fsync, flag watch_changes_only, u32 history_steps, u32 after_steps,
+///               u32 history_bytes
+///     guards    text seal, list of rules of the privacy, flag privacy_tells, list of triggers, u64 bytes and
+///               u32 firings of them per boot
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -63,17 +59,15 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-/// OPDUMP_SMALL_CODE can do nothing of what came after version 6, and refuses later ones.
-inline constexpr std::uint32_t kPlanVersion = build::kLean ? 6 : 8;
-/// What a plan is written as whose config has nothing that came after privacy and seals, or after digests, or
-/// not even these: more builds read those.
-inline constexpr std::uint32_t kPlanVersionOfPrivacy = 7;
-inline constexpr std::uint32_t kPlanVersionOfDigests = 6;
-inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
+inline constexpr std::uint16_t kPlanVersion = 1;
+inline constexpr std::uint16_t kPlanGuards = 1;  ///< a feature: `guards` is there
+/// The features that this build acts on.
+inline constexpr std::uint16_t kPlanFeatures = build::kLean ? 0 : kPlanGuards;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
 inline constexpr std::size_t kPlanVersionOffset = 12;
+inline constexpr std::size_t kPlanFeaturesOffset = 14;
 
 /// What a field is in memory and in a plan.
 enum class PlanKind : std::uint8_t {
@@ -179,17 +173,13 @@ class PlanField {
   std::uint16_t offset_and_kind_ = 0;
 };
 
-/// The fields of an object, in the order of the plan. Fields that an older version lacks are zero; in the
-/// config they have their defaults.
+/// The fields of an object, in the order of the plan.
 struct PlanRecord {
   std::uint8_t first;  ///< index of the first field in PlanTable::fields
   std::uint8_t count;  ///< number of fields; 0: the bytes in the plan are the object
   std::uint8_t size;   ///< of the object; meaningless for the config, which is in no list
   std::uint8_t alignment;
 };
-
-/// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 49, 52};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -247,6 +237,14 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_bytes_per_boot, u64),
     OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_boot, u32),
 };
+/// How many of these are `guards`.
+inline constexpr std::size_t kPlanGuardFields = 6;
+
+/// The fields of a config of a plan with these features.
+constexpr std::size_t plan_config_fields(std::uint32_t features) {
+  return std::size(kPlanConfig) - (features == 0 ? kPlanGuardFields : 0);
+}
+
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),
     OPDUMP_PLAN_FIELD(StepRange, last, u64),
@@ -339,7 +337,7 @@ inline constexpr PlanTable kPlanTable = [] {
   return table;
 }();
 
-/// All fields of `record`, as in its newest version.
+/// All fields of `record`.
 constexpr std::span<const PlanField> plan_fields(const PlanRecord& record) {
   return {kPlanTable.fields + record.first, record.count};
 }
@@ -355,8 +353,6 @@ static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
               std::is_standard_layout_v<NamePattern> && std::is_standard_layout_v<PrivacyRule> &&
               std::is_standard_layout_v<TriggerRule>);
-// The newest version has every field.
-static_assert(std::size(kPlanConfig) == kPlanConfigCounts[std::size(kPlanConfigCounts) - 1]);
 // These lie in a plan as they are.
 static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
 static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);

@@ -21,8 +21,7 @@ struct SealedPlan {
 /// for a bad head or checksum.
 [[nodiscard]] inline Result<SealedPlan> split_plan(Bytes bytes) {
   Bytes plan = bytes;
-  std::uint32_t version = 0;
-  if (const Status status = open_plan(plan, version); status != Status::ok) return status;
+  if (const Status status = open_plan(plan); status != Status::ok) return status;
   return SealedPlan{plan, bytes.subspan(plan.size())};
 }
 

@@ -11,10 +11,8 @@ namespace {
 
 /// The number up to which the blocks of a log are given up, by what one of them says.
 std::uint32_t given_up_by(Header& header) {
-  const BlockHeader& head = header.head;
-  if (head.bytes != sizeof head + 2u * head.retired_count + kHeaderEndBytes) return 0;
-  const auto number = load_little_endian<std::uint32_t>(header.bytes() + head.bytes - kHeaderEndBytes);
-  return number < head.sequence ? number : 0;
+  const auto number = load_little_endian<std::uint32_t>(header.bytes() + header.head.bytes - kHeaderEndBytes);
+  return number < header.head.sequence ? number : 0;
 }
 
 void forget(Walk& walk) {
@@ -67,7 +65,6 @@ std::size_t LogRuns::link(std::span<Segment> segments, std::uint32_t given_up) c
       segments[count - 1].end = next.previous_end;
       next.follows = true;
     }
-    if (next.boot == 0) next.boot = last != nullptr ? last->boot : next.sequence;
     const bool given = last != nullptr && !named && last->retired && last->sequence <= given_up;
     if (given && (last->sequence < next.given_up || was_overwritten(last->block, next))) count = 0;
     segments[count++] = next;
@@ -112,14 +109,9 @@ bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment
     if (at > device_.geometry.block_bytes - sizeof start) return false;
     const MutableBytes memory = std::as_writable_bytes(std::span(&start, 1));
     if (!read_block(block, at, memory)) return false;
-    const std::uint32_t body = start.head.body_bytes();
-    const bool old = body == BlockStart::kOldBodyBytes;
-    const std::size_t before_crc = sizeof start.head + body;
-    if (start.head.kind() != Kind::start || (!old && body != BlockStart::kBodyBytes) ||
-        load_little_endian<std::uint32_t>(memory.data() + before_crc) != crc32(0, memory.first(before_crc))) {
+    if (start.head.kind() != Kind::start || start.head.body_bytes() != BlockStart::kBodyBytes ||
+        start.crc != crc32(0, memory.first(sizeof start - kCrcBytes)))
       continue;
-    }
-    const bool starts = start.previous_end == kNewStream;
     segment = {
         .sequence = head.sequence,
         .block = block,
@@ -127,11 +119,11 @@ bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment
         .previous_end = start.previous_end,
         .left = start.left,
         .run_crc = start.run_crc,
-        .boot = old ? (starts ? std::uint32_t{head.sequence} : 0) : std::uint32_t{start.boot},
-        .begin = at + static_cast<std::uint32_t>(before_crc) + kCrcBytes,
+        .boot = start.boot,
+        .begin = at + static_cast<std::uint32_t>(sizeof start),
         .end = device_.geometry.block_bytes,
         .follows = false,
-        .starts = starts,
+        .starts = start.previous_end == kNewStream,
     };
     return true;
   }

@@ -23,7 +23,7 @@ struct Segment {
   std::uint32_t left = 0;      ///< as in BlockStart
   std::uint32_t run_crc = 0;   ///< as in BlockStart
   std::uint32_t given_up = 0;  ///< as its header says
-  std::uint32_t boot = 0;      ///< as in BlockStart, also for images of older versions
+  std::uint32_t boot = 0;      ///< as in BlockStart
   std::uint32_t begin = 0;     ///< offset of the first byte of the stream
   std::uint32_t end = 0;       ///< offset behind the last one
   bool follows = false;        ///< the stream comes from the segment before

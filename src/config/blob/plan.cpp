@@ -28,8 +28,12 @@ PlanFault fault_of(Status status) {
               "a compiled plan with a wrong checksum: some of its bytes have changed since it was compiled"};
     case Status::newer_version:
       return {ConfigFault::newer_plan,
-              "a compiled plan of a newer opdump: compile it again with the version that the program is "
-              "built with"};
+              "a compiled plan of another version of opdump: compile it again with the version that the "
+              "program is built with"};
+    case Status::not_supported:
+      return {ConfigFault::newer_plan,
+              "a compiled plan that asks for what this program's opdump cannot do: compile it again with the "
+              "version that the program is built with"};
     default:
       return {
           ConfigFault::damaged_plan,

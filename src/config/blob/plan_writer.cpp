@@ -163,11 +163,10 @@ class PlanWriter {
   std::vector<std::byte>& plan_;
 };
 
-/// The oldest version that says all of `config`, which more builds read.
-std::uint32_t version_of(const DumpConfig& config) {
-  if (!triggers_of(config.options).empty()) return kPlanVersion;
-  if (!privacy_rules(config).empty() || !seal_key(config.options).empty()) return kPlanVersionOfPrivacy;
-  return digest_bytes(config.form) != 0 ? kPlanVersionOfDigests : kPlanVersionBeforeDigests;
+std::uint16_t features_of(const DumpConfig& config) {
+  const bool guards = !triggers_of(config.options).empty() || !privacy_rules(config).empty() ||
+                      !seal_key(config.options).empty();
+  return guards ? kPlanGuards : 0;
 }
 
 }  // namespace
@@ -178,10 +177,11 @@ inline namespace OPDUMP_NAMESPACE {
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
   config::PlanWriter writer(plan);
-  const std::uint32_t version = config::version_of(config);
-  for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})
+  const std::uint32_t features = config::features_of(config);
+  for (const std::uint32_t field :
+       {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, kPlanVersion | features << 16})
     writer.add(field);
-  writer.write(plan_fields(plan_record(PlanKind::config)).first(kPlanConfigCounts[version - 1]),
+  writer.write(plan_fields(plan_record(PlanKind::config)).first(plan_config_fields(features)),
                reinterpret_cast<const std::byte*>(&config));
   store_little_endian(&plan[kPlanBytesOffset], static_cast<std::uint32_t>(plan.size()));
   store_little_endian(&plan[kPlanCrcOffset], plan_crc(plan));

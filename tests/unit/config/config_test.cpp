@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/config/write_blob.hpp"
 #include "tests/support/config_corpus.hpp"
 #include "tests/support/config_print.hpp"
 #include "tests/support/parsed_config.hpp"
@@ -79,8 +80,8 @@ TEST_CASE(
   std::vector<std::byte> memory;
   DumpConfig config;
   ConfigError error;
-  const std::string plan = read_file(OPDUMP_TEST_DATA "/plan/version3.plan");
-  CHECK(parse(plan, memory, config, error) == Status::config_refused);
+  const std::vector<std::byte> plan = write_plan({});
+  CHECK(parse(as_text(plan), memory, config, error) == Status::config_refused);
 }
 
 TEST_CASE(

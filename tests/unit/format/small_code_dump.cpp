@@ -3,6 +3,7 @@
 #undef OPDUMP_FAULTS
 #define OPDUMP_FAULTS 1
 #include "tests/unit/format/small_code_dump.hpp"
+#include "opdump/config/blob.hpp"
 #include "tests/support/dump_of_all.hpp"
 
 std::map<std::string, std::string> dump_of_small_code(bool with_statistics) {
@@ -36,4 +37,11 @@ int status_of_small_code(Unusual what) {
   if (session.init() != opdump::Status::ok) return -1;
   return static_cast<int>(
       session.set_config({.asked = true, .active = true, .dump_path = "d", .models = rules}));
+}
+
+int plan_status_of_small_code(const void* plan, std::size_t bytes) {
+  alignas(std::max_align_t) std::byte memory[1024];
+  opdump::Arena lists(memory);
+  opdump::DumpConfig config;
+  return static_cast<int>(opdump::load_plan({static_cast<const std::byte*>(plan), bytes}, lists, config));
 }

@@ -10,6 +10,7 @@
 #include "tests/support/config_cases.hpp"
 #include "tests/support/config_print.hpp"
 #include "tests/support/parsed_config.hpp"
+#include "tests/unit/format/small_code_dump.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -74,25 +75,6 @@ struct FullConfig {
       .exception = ExceptionDump::detail,
       .privacy_tells = true,
       .privacy = privacy};
-
-  /// What a plan of `version` holds of it.
-  DumpConfig of_version(std::uint32_t version) const {
-    DumpConfig older = config;
-    if (version < 7) {
-      older.privacy = {};
-      older.privacy_tells = false;
-    }
-    if (version < 4) {
-      older.watch_changes_only = false;
-      older.options.history_steps = older.options.after_steps = older.options.history_bytes = 0;
-    }
-    if (version < 3) older.options = {65536, WhenFull::degrade, 250, JournalDetail::gaps};
-    if (version < 2) {
-      older.form.fixed_point = false;
-      older.form.trailing_comma = true;
-    }
-    return older;
-  }
 };
 
 struct Loaded {
@@ -132,75 +114,42 @@ TEST_CASE("plan: every field comes back, at any address, with anything behind") 
   CHECK(to_text(Loaded(write_plan({})).config) == to_text({}));
 }
 
-TEST_CASE("plan: plans of every version are read") {
-  const FullConfig full;
-  for (std::uint32_t version = 1; version < kPlanVersionBeforeDigests; ++version) {
-    const std::string file = "version" + std::to_string(version) + ".plan";
-    const std::string plan = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / file);
-    const Loaded loaded(as_bytes(plan));
-    REQUIRE(loaded.status == Status::ok);
-    CHECK(to_text(loaded.config) == to_text(full.of_version(version)));
-  }
-}
-
-TEST_CASE("plan: one with digests is refused by builds that know none, and others are not") {
-  const auto version_of = [](const DumpConfig& config) {
-    return load_little_endian<std::uint32_t>(write_plan(config).data() + kPlanVersionOffset);
-  };
-  DumpConfig config = {.active = true, .dump_path = "/d"};
-  CHECK(version_of(config) == kPlanVersionBeforeDigests);
-  config.form.data = DumpData::statistics;
-  CHECK(version_of(config) == kPlanVersionBeforeDigests);
-  config.form.statistics = kDigestMd5;
-  CHECK(version_of(config) == kPlanVersionOfDigests);
-  const Loaded loaded(write_plan(config));
-  REQUIRE(loaded.status == Status::ok);
-  CHECK(digest_bytes(loaded.config.form) == 16);
-}
-
-TEST_CASE("plan: one with a seal is refused by builds that know none, and others are not") {
-  DumpConfig config = {.active = true, .dump_path = "/d"};
-  const std::size_t bytes = write_plan(config).size();
-  config.options.seal = std::string_view("0123456789abcdef0123456789abcdef", 32);
-  const std::vector<std::byte> plan = write_plan(config);
-  CHECK(load_little_endian<std::uint32_t>(plan.data() + kPlanVersionOffset) == kPlanVersionOfPrivacy);
-  // A text, and what else version 7 has: an empty list, a flag.
-  CHECK(plan.size() == bytes + 4 + 32 + 4 + 1);
-  const Loaded loaded(plan);
-  REQUIRE(loaded.status == Status::ok);
-  CHECK(to_text(loaded.config) == to_text(config));
-}
-
-TEST_CASE("plan: one with rules of a privacy is refused by builds that know none, and others are as before") {
-  const DumpConfig plain = {.active = true, .dump_path = "/d"};
-  const PrivacyRule rules[] = {{.numbers = PrivacyRule::pack({.kept = KeptAs::stats})}};
-  DumpConfig config = plain;
-  config.privacy = rules;
-  const std::vector<std::byte> with = write_plan(config);
-  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersionOfPrivacy);
-  // An empty text; a list of one rule, which has two lists and a number; a flag.
-  CHECK(with.size() == write_plan(plain).size() + 4 + 4 + (4 + 4 + 8) + 1);
-  const Loaded loaded(with);
-  REQUIRE(loaded.status == Status::ok);
-  REQUIRE(loaded.config.privacy.size() == 1);
-  CHECK(loaded.config.privacy[0].kept() == KeptAs::stats);
-}
-
-TEST_CASE("plan: one with triggers is refused by builds that know none, and others are as before") {
+TEST_CASE("plan: one with a seal, a privacy or triggers has a feature, which small code refuses") {
   const DumpConfig plain = {.active = true, .dump_path = "/d", .options = {.history_steps = 4}};
-  const TriggerRule rules[] = {{.call = "door", .numbers = TriggerRule::pack({}), .cooldown_s = 7}};
-  DumpConfig config = plain;
-  config.options.triggers = rules;
-  config.options.trigger_bytes_per_boot = 5;
-  const std::vector<std::byte> with = write_plan(config);
-  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersion);
-  CHECK(load_little_endian<std::uint32_t>(write_plan(plain).data() + kPlanVersionOffset) ==
-        kPlanVersionBeforeDigests);
-  // What version 7 has; a list of one, which has a list, a text, and 32 bytes of numbers; the limits.
-  CHECK(with.size() == write_plan(plain).size() + 4 + 4 + 1 + 4 + (4 + 4 + 4 + 32) + 8 + 4);
-  const Loaded loaded(with);
-  REQUIRE(loaded.status == Status::ok);
-  CHECK(to_text(loaded.config) == to_text(config));
+  const PrivacyRule rules[] = {{.numbers = PrivacyRule::pack({.kept = KeptAs::stats})}};
+  const TriggerRule triggers[] = {{.call = "door", .numbers = TriggerRule::pack({}), .cooldown_s = 7}};
+  DumpConfig sealed = plain, with_privacy = plain, with_triggers = plain, with_digests = plain;
+  sealed.options.seal = std::string_view("0123456789abcdef0123456789abcdef", 32);
+  with_privacy.privacy = rules;
+  with_triggers.options.triggers = triggers;
+  with_triggers.options.trigger_bytes_per_boot = 5;
+  with_digests.form.data = DumpData::statistics;
+  with_digests.form.statistics = kDigestMd5;
+  const auto bytes_with = [&](std::size_t more) {
+    // What each of them has empty: a text, a list, a flag, a list, two limits.
+    return write_plan(plain).size() + 4 + 4 + 1 + 4 + 8 + 4 + more;
+  };
+  struct Case {
+    const DumpConfig& config;
+    std::uint16_t features;
+    std::size_t bytes;
+  };
+  const Case cases[] = {{plain, 0, write_plan(plain).size()},
+                        {with_digests, 0, write_plan(plain).size()},
+                        {sealed, kPlanGuards, bytes_with(32)},
+                        {with_privacy, kPlanGuards, bytes_with(4 + 4 + 8)},
+                        {with_triggers, kPlanGuards, bytes_with(4 + 4 + 4 + 32)}};
+  for (const Case& one : cases) {
+    const std::vector<std::byte> plan = write_plan(one.config);
+    CHECK(load_little_endian<std::uint16_t>(plan.data() + kPlanVersionOffset) == 1);
+    CHECK(load_little_endian<std::uint16_t>(plan.data() + kPlanFeaturesOffset) == one.features);
+    CHECK(plan.size() == one.bytes);
+    const Loaded loaded(plan);
+    REQUIRE(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(one.config));
+    const Status in_small_code = one.features == 0 ? Status::ok : Status::not_supported;
+    CHECK(static_cast<Status>(plan_status_of_small_code(plan.data(), plan.size())) == in_small_code);
+  }
 }
 
 namespace {
@@ -243,7 +192,7 @@ TEST_CASE("plan: a byte that chooses what there is not is refused") {
   const TriggerRule triggers[] = {{.numbers = TriggerRule::pack({.cause = TriggerCause::failure})}};
   config = plain;
   config.options.triggers = triggers;
-  // Behind what version 7 has, the list's count, an empty list, an empty text and two limits.
+  // Behind the empty text, list and flag, the list's count, an empty list, an empty text and two limits.
   check_byte(config, end + 9 + 4 + 4 + 4 + 16, 9, [](unsigned value) { return value <= 10; });
 
   const StatBits columns[] = {kStatSha1};
@@ -323,17 +272,28 @@ TEST_CASE("plan: what is damaged is told") {
   }
 }
 
-TEST_CASE("plan: a newer version is told from damage") {
-  std::vector<std::byte> plan = write_plan(FullConfig().config);
-  store_little_endian(&plan[kPlanVersionOffset], kPlanVersion + 1);
-  CHECK(Loaded(plan).status == Status::damaged);
-  plan = with_right_checksum(plan);
-  CHECK(Loaded(plan).status == Status::newer_version);
-  const ParsedConfig parsed(as_text(plan));
-  CHECK(parsed.error.fault == ConfigFault::newer_plan);
-  CHECK(parsed.error.reason.find("newer opdump") != std::string::npos);
-  store_little_endian(&plan[kPlanVersionOffset], std::uint32_t{0});
-  CHECK(Loaded(with_right_checksum(plan)).status == Status::malformed);
+TEST_CASE("plan: another version, and a feature that is not known, are told from damage") {
+  struct Case {
+    std::size_t offset;
+    std::uint16_t value;
+    Status status;
+    std::string reason;
+  };
+  const Case cases[] = {{kPlanVersionOffset, 0, Status::newer_version, "another version of opdump"},
+                        {kPlanVersionOffset, 2, Status::newer_version, "another version of opdump"},
+                        {kPlanVersionOffset, 0x101, Status::newer_version, "another version of opdump"},
+                        {kPlanFeaturesOffset, 3, Status::not_supported, "opdump cannot do"},
+                        {kPlanFeaturesOffset, 0x101, Status::not_supported, "opdump cannot do"}};
+  for (const Case& one : cases) {
+    std::vector<std::byte> plan = write_plan(FullConfig().config);
+    store_little_endian(&plan[one.offset], one.value);
+    CHECK(Loaded(plan).status == Status::damaged);
+    plan = with_right_checksum(plan);
+    CHECK(Loaded(plan).status == one.status);
+    const ParsedConfig parsed(as_text(plan));
+    CHECK(parsed.error.fault == ConfigFault::newer_plan);
+    CHECK(parsed.error.reason.find(one.reason) != std::string::npos);
+  }
 }
 
 TEST_CASE("plan: swapped bytes are told") {

@@ -172,7 +172,7 @@ TEST_CASE("claim: a log of another geometry is named") {
   LogClaim claim;
   CHECK(claim.inspect(device) == Status::not_supported);
   CHECK(claim.reason().starts_with(
-      "at byte 0: a flash log of 32 blocks of 8192 bytes, programmed by 512, in version 3"));
+      "at byte 0: a flash log of 32 blocks of 8192 bytes, programmed by 512, in version 1"));
 }
 
 TEST_CASE("claim: after a loss of power anywhere the log is taken for its own") {

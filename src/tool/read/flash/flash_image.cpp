@@ -82,10 +82,10 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
                              std::to_string(*offset) + " on"
                        : "there is no valid block header of a flash log in it");
   }
-  if (header.head.version > flashlog::kNewestVersion) {
-    return fail("its format has version " + std::to_string(header.head.version) +
-                ", and this opdump reads up to version " + std::to_string(flashlog::kNewestVersion) +
-                ": use the opdump of the firmware that wrote it");
+  const int version = header.head.format / 2;
+  if (version != flashlog::kVersion) {
+    return fail("its format has version " + std::to_string(version) + ", and this opdump reads version " +
+                std::to_string(flashlog::kVersion) + ": use the opdump of the firmware that wrote it");
   }
   const std::uint64_t before = std::uint64_t{header.head.block} * header.head.block_bytes;
   const flashlog::Geometry geometry = {.block_bytes = header.head.block_bytes,
@@ -102,7 +102,7 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
                 (offset ? "at byte " + std::to_string(*offset) : "in this image"));
   }
   base_ = at - before;
-  is_history_ = header.head.version == flashlog::kHistoryVersion;
+  is_history_ = header.head.format == flashlog::kHistoryFormat;
   device_ = {.geometry = geometry, .context = this, .read = read_block};
   segments_.resize(geometry.block_count);
   names_.resize(std::max<std::size_t>(
