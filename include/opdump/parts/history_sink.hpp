@@ -100,7 +100,7 @@ class HistorySink final : public TriggeredHistory {
   bool hand_on_some(std::size_t budget_bytes) {
     look_for_trigger();
     while (waiting_ != kNone && budget_bytes != 0) {
-      const std::size_t bytes = head_of(first_).kind == Kind::lines ? hand_on_lines() : hand_on_piece();
+      const std::size_t bytes = hand_on_next();
       budget_bytes -= bytes < budget_bytes ? bytes : budget_bytes;
       drop_old();
     }
@@ -151,8 +151,8 @@ class HistorySink final : public TriggeredHistory {
 
   Status commit(ObjectId object, ObjectId with = kNoObject) override {
     if (history_steps_ == 0) return sink_->commit(object, with);
-    if (build::kFaults && with != kNoObject) return commit_pair(object, with);
-    return keep(static_cast<std::uint32_t>(object));
+    const std::uint32_t objects[] = {static_cast<std::uint32_t>(object), static_cast<std::uint32_t>(with)};
+    return keep(std::span(objects).first(build::kFaults && with != kNoObject ? 2 : 1));
   }
 
   void abort(ObjectId object) override {
@@ -167,14 +167,15 @@ class HistorySink final : public TriggeredHistory {
   Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (history_steps_ == 0) return sink_->append_lines(name, parts);
     look_for_trigger();
-    const Result<std::uint32_t> head = make(Kind::lines, name);
-    if (!head.ok()) return head.status();
+    const Result<std::uint32_t> made = make(Kind::lines, name);
+    if (!made.ok()) return made.status();
+    const std::uint32_t lines = made.value();
     for (const Bytes part : parts) {
-      if (add_data(head.value(), part)) continue;
-      release(head.value());
+      if (add_data(lines, part)) continue;
+      release(lines);
       return Status::no_space;
     }
-    return keep(head.value());
+    return keep({&lines, 1});
   }
 
   Status sync() override {
@@ -305,20 +306,27 @@ class HistorySink final : public TriggeredHistory {
       drop_first();
   }
 
-  /// Takes a whole object into the history, or hands it on.
-  Status keep(std::uint32_t object) {
+  /// Takes a whole object, or two that are committed together, into the history, or hands them on.
+  Status keep(std::span<const std::uint32_t> objects) {
     look_for_trigger();
-    if (tells_of_a_bug(object)) hand_on_history(step_);
-    const bool goes_on = is_handing_on() && take_room(head_of(object).bytes);
-    if (goes_on && !in_pieces_) {
-      const Status status = hand_on(object);
-      if (status == Status::ok) count_written(object);
-      release(object);
-      return status;
+    std::uint64_t bytes = 0;
+    bool tells = false;
+    for (const std::uint32_t object : objects) {
+      bytes += head_of(object).bytes;
+      tells = tells || tells_of_a_bug(object);
     }
-    enlist(object);
-    if (goes_on) waiting_ = object;
-    return Status::ok;
+    if (tells) hand_on_history(step_);
+    const bool goes_on = is_handing_on() && take_room(bytes);
+    for (const std::uint32_t object : objects) enlist(object);
+    if (!goes_on) return Status::ok;
+    head_of(objects[0]).with_next = objects.size() == 2;
+    waiting_ = last_;
+    const std::uint32_t lost = lost_;
+    hand_on_waiting();
+    if (lost_ == lost) return Status::ok;
+    // The caller is told of it.
+    lost_ = lost;
+    return refusal_;
   }
 
   /// `object` is in the other sink.
@@ -369,37 +377,50 @@ class HistorySink final : public TriggeredHistory {
     if (!take_room(bytes)) return false;
     ++triggers_;
     if (step + after_steps_ > handing_on_until_) handing_on_until_ = step + after_steps_;
-    if (in_pieces_) {
-      waiting_ = last_;
-      return true;
-    }
-    while (first_ != kNone) {
-      const std::uint32_t object = first_;
-      if (hand_on(object) == Status::ok) {
-        count_written(object);
-      } else {
-        ++lost_;
-      }
-      first_ = head_of(object).next;
-      release(object);
-    }
-    last_ = kNone;
+    waiting_ = last_;
+    hand_on_waiting();
     return true;
   }
 
-  /// Hands the first object's lines on, and returns their bytes.
+  /// All that waits, unless the program asks for pieces.
+  void hand_on_waiting() {
+    while (!in_pieces_ && waiting_ != kNone) hand_on_next();
+  }
+
+  /// Hands some of the first object on, or all of its lines, and returns how many bytes that were.
+  std::size_t hand_on_next() {
+    return head_of(first_).kind == Kind::lines ? hand_on_lines() : hand_on_piece();
+  }
+
   std::size_t hand_on_lines() {
     std::size_t bytes = 0;
-    for (std::uint32_t at = first_; at != kNone; at = blocks_[at].next) bytes += blocks_[at].used;
-    if (hand_on(first_) != Status::ok) ++lost_;
+    Status status = Status::ok;
+    for (std::uint32_t at = first_; at != kNone; at = blocks_[at].next) {
+      const Bytes part = bytes_in(at);
+      bytes += blocks_[at].used;
+      if (status == Status::ok && !part.empty()) status = sink_->append_lines(name_of(first_), {&part, 1});
+    }
+    count_lost(status, 1);
     remove_first();
     return bytes;
+  }
+
+  /// What a block of the first object has of its bytes.
+  Bytes bytes_in(std::uint32_t block) {
+    const std::size_t skipped = block == first_ ? sizeof(Head) + name_bytes(head_of(first_)) : 0;
+    return Bytes(blocks_[block].bytes, blocks_[block].used).subspan(skipped);
+  }
+
+  void count_lost(Status status, std::uint32_t objects) {
+    if (status == Status::ok) return;
+    lost_ += objects;
+    refusal_ = status;
   }
 
   /// Hands a block of the first object on, and returns how many bytes that were, one at least.
   std::size_t hand_on_piece() {
     std::size_t bytes = 1;
-    Status status = partner_lost_ ? Status::no_space : Status::ok;
+    Status status = partner_lost_ ? refusal_ : Status::ok;
     if (status == Status::ok && out_block_ == kNone) {
       bytes += name_bytes(head_of(first_));
       const Result<ObjectId> id = sink_->begin(name_of(first_));
@@ -410,8 +431,7 @@ class HistorySink final : public TriggeredHistory {
       }
     }
     if (status == Status::ok) {
-      const std::size_t skipped = out_block_ == first_ ? sizeof(Head) + name_bytes(head_of(first_)) : 0;
-      const Bytes part = Bytes(blocks_[out_block_].bytes, blocks_[out_block_].used).subspan(skipped);
+      const Bytes part = bytes_in(out_block_);
       bytes += part.size();
       if (!part.empty()) status = sink_->append(out_, {&part, 1});
       if (status == Status::ok) {
@@ -421,7 +441,7 @@ class HistorySink final : public TriggeredHistory {
         return bytes;
       }
     }
-    lose_first();
+    lose_first(status);
     return bytes;
   }
 
@@ -432,7 +452,7 @@ class HistorySink final : public TriggeredHistory {
     } else {
       const bool paired = held_ != kNoObject;
       const Status status = paired ? sink_->commit(held_, out_) : sink_->commit(out_);
-      if (status != Status::ok) lost_ += paired ? 2 : 1;
+      count_lost(status, paired ? 2 : 1);
       if (status == Status::ok) count_written(first_);
       if (status == Status::ok && paired) ++written_records_;
       held_ = kNoObject;
@@ -441,16 +461,13 @@ class HistorySink final : public TriggeredHistory {
   }
 
   /// The other sink refuses it; then what is to be committed with it does not count either.
-  void lose_first() {
+  void lose_first(Status status) {
     if (out_block_ != kNone) sink_->abort(out_);
+    if (held_ != kNoObject) sink_->abort(held_);
+    count_lost(status, held_ != kNoObject ? 2 : 1);
     out_block_ = kNone;
-    if (held_ != kNoObject) {
-      sink_->abort(held_);
-      held_ = kNoObject;
-      ++lost_;
-    }
+    held_ = kNoObject;
     partner_lost_ = head_of(first_).with_next;
-    ++lost_;
     remove_first();
   }
 
@@ -473,68 +490,6 @@ class HistorySink final : public TriggeredHistory {
     return facts.kind == ObjectKind::report || facts.kind == ObjectKind::failure;
   }
 
-  Status hand_on(std::uint32_t object) {
-    if (head_of(object).kind == Kind::lines)
-      return for_bytes(object, [&](Bytes part) { return sink_->append_lines(name_of(object), {&part, 1}); });
-    const Result<ObjectId> id = copy_out(object);
-    return id.ok() ? sink_->commit(id.value()) : id.status();
-  }
-
-  Status commit_pair(ObjectId first, ObjectId second) {
-    const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
-    look_for_trigger();
-    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history(step_);
-    const bool goes_on = is_handing_on() && take_room(head_of(objects[0]).bytes + head_of(objects[1]).bytes);
-    if (!goes_on || in_pieces_) {
-      for (const std::uint32_t object : objects) enlist(object);
-      if (goes_on) {
-        head_of(objects[0]).with_next = true;
-        waiting_ = objects[1];
-      }
-      return Status::ok;
-    }
-    const Status status = hand_on_both(objects[0], objects[1]);
-    for (const std::uint32_t object : objects) {
-      if (status == Status::ok) count_written(object);
-    }
-    for (const std::uint32_t object : objects) release(object);
-    return status;
-  }
-
-  Status hand_on_both(std::uint32_t first, std::uint32_t second) {
-    const Result<ObjectId> first_id = copy_out(first);
-    if (!first_id.ok()) return first_id.status();
-    const Result<ObjectId> second_id = copy_out(second);
-    if (second_id.ok()) return sink_->commit(first_id.value(), second_id.value());
-    sink_->abort(first_id.value());
-    return second_id.status();
-  }
-
-  /// An object of the other sink that has all the bytes of `object`; after an error there is none.
-  Result<ObjectId> copy_out(std::uint32_t object) {
-    const Result<ObjectId> id = sink_->begin(name_of(object));
-    if (!id.ok()) return id;
-    const Status status = for_bytes(object, [&](Bytes part) {
-      return sink_->append(id.value(), {&part, 1});
-    });
-    if (status == Status::ok) return id;
-    sink_->abort(id.value());
-    return status;
-  }
-
-  /// Calls `use(piece)` for the bytes of `object` in order, while it returns `ok`.
-  template <class Use>
-  Status for_bytes(std::uint32_t object, Use use) {
-    std::size_t skipped = sizeof(Head) + name_bytes(head_of(object));
-    for (std::uint32_t at = object; at != kNone; at = blocks_[at].next) {
-      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
-      skipped = 0;
-      const Status status = part.empty() ? Status::ok : use(part);
-      if (status != Status::ok) return status;
-    }
-    return Status::ok;
-  }
-
   Sink* sink_;
   MutableBytes memory_{};
   Block* blocks_ = nullptr;
@@ -546,8 +501,9 @@ class HistorySink final : public TriggeredHistory {
   ObjectId out_ = kNoObject;         ///< the first one, where it has begun
   ObjectId held_ = kNoObject;        ///< whole, and to be committed with the first one
   bool in_pieces_ = false;
-  bool partner_lost_ = false;  ///< what the first one was to be committed with
-  std::uint64_t step_ = 1;     ///< the latest; counts those that came here
+  bool partner_lost_ = false;    ///< what the first one was to be committed with
+  Status refusal_ = Status::ok;  ///< of the object that was lost last
+  std::uint64_t step_ = 1;       ///< the latest; counts those that came here
   StepCount steps_;
   std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
   std::uint32_t history_steps_ = 0;
