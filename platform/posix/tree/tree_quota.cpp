@@ -323,6 +323,8 @@ void TreeQuota::make_room(const Need& need) {
   while (!fits(need, Kind::record) && remove_oldest_dump(after)) {
   }
   tell_removed_dumps();
+  // A journal of gaps may have no other lines than those that tell of removals.
+  if (!fits(need, Kind::record)) shorten();
   if (!fits(need, Kind::record) && dump_ && (!has_journal_ || journal_[0] != '\0'))
     remove_oldest_records(need);
 }
@@ -469,7 +471,9 @@ void TreeQuota::tell_in(const ObjectName& name, Fsync fsync, bool syncs_each) {
   if (!dump_ || !is_journal(name) || name.file.size() >= sizeof journal_) return;
   journal_[name.file.copy(journal_, sizeof journal_ - 1)] = '\0';
   tell_removed_dumps();
-  if (limits_.keep == Keep::newest) shorten(fsync, syncs_each);
+  is_durable_ = fsync != Fsync::never;
+  syncs_each_ = syncs_each;
+  if (limits_.keep == Keep::newest) shorten();
 }
 
 std::uint64_t TreeQuota::journal_share() const {
@@ -489,7 +493,7 @@ std::uint64_t TreeQuota::bytes_of(std::string_view suffix) const {
 }
 
 /// Has the journal forget what is gone, if it has grown.
-void TreeQuota::shorten(Fsync fsync, bool syncs_each) {
+void TreeQuota::shorten() {
   constexpr std::uint64_t kMore = 4;
   const std::uint64_t bytes = bytes_of(kJournalSuffix);
   const std::uint64_t share = journal_share();
@@ -502,8 +506,8 @@ void TreeQuota::shorten(Fsync fsync, bool syncs_each) {
                                      .most_bytes = kMore * share,
                                      .most_digests = kMore * share,
                                      .digests_behind = digests_behind_,
-                                     .is_durable = fsync != Fsync::never,
-                                     .syncs_directory = syncs_each},
+                                     .is_durable = is_durable_,
+                                     .syncs_directory = syncs_each_},
                                     done);
   // Not at each line again.
   short_bytes_ = error == 0 ? done.bytes : (bytes + share) / 2;

@@ -145,7 +145,7 @@ class TreeQuota {
   std::uint64_t journal_share() const;
   std::uint64_t bytes_of(std::string_view suffix) const;
   void forget_journal();
-  void shorten(Fsync fsync, bool syncs_each);
+  void shorten();
   bool may_go(const Found& file) const;
   bool tell_removed(std::string_view path);
   void tell_removed_dumps();
@@ -165,7 +165,9 @@ class TreeQuota {
   UniqueFd last_dump_;      ///< the same of the one before, which may not be finished yet
   std::size_t base_bytes_ = 0;
   char base_path_[kMaxPathBytes];
-  char journal_[96] = "";             ///< in `dump_`; empty: not known yet
+  char journal_[96] = "";    ///< in `dump_`; empty: not known yet
+  bool is_durable_ = false;  ///< see JournalShortening, as its two
+  bool syncs_each_ = false;
   bool journal_made_ = false;         ///< of the dump that is being written
   std::uint64_t told_from_ = 0;       ///< its bytes before the latest lines
   std::uint64_t short_bytes_ = 0;     ///< as it was left the last time
