@@ -68,16 +68,17 @@ bool SideContent::has_same_elements(std::size_t tensor, SideContent& other_side,
 
 std::optional<std::size_t> SideContent::writer(std::size_t input) {
   const DumpTensor& wanted = side_.tensors[input];
-  const std::vector<std::size_t>& step = of_step(input);
-  std::optional<std::size_t> latest;
-  for (const std::size_t i : step) {
+  std::optional<std::size_t> same, named;
+  for (const std::size_t i : of_step(input)) {
     const DumpTensor& tensor = side_.tensors[i];
     if (i > input) break;
     if (!tensor.is_output || tensor.file == wanted.file) continue;
-    const bool named = !wanted.name.empty() && !tensor.name.empty();
-    if (named ? wanted.name == tensor.name : has_same_elements(input, i)) latest = i;
+    if (has_same_elements(input, i)) same = i;
+    if (!wanted.name.empty() && wanted.name == tensor.name) named = i;
   }
-  return latest;
+  // Of several with the same elements, that of the card.
+  if (same && named && has_same_elements(input, *named)) return named;
+  return same ? same : named;
 }
 
 bool SideContent::is_surely_unwritten(std::size_t input) const {

@@ -25,8 +25,8 @@ class SideContent {
   bool has_same_elements(std::size_t tensor, std::size_t other);
   bool has_same_elements(std::size_t tensor, SideContent& other_side, std::size_t other);
 
-  /// The latest output before an input, at the same step, that it is: by its name in a card, or by its
-  /// elements.
+  /// The latest output before an input, at the same step, that it is: by its elements, or where none has
+  /// these, by its name in a card.
   std::optional<std::size_t> writer(std::size_t input);
 
   /// Whether no output of the step can be that input, which is known without a look at elements.

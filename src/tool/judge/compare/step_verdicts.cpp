@@ -296,6 +296,17 @@ class StepJudge {
     return std::nullopt;
   }
 
+  /// Whether a tensor of mine is in the place of another one of golden: both agree, or are of one output.
+  bool is_for(std::size_t tensor, std::size_t golden, bool outputs) {
+    if (pair_.agree(tensor, golden)) return true;
+    if (outputs) return false;
+    // By other scales than the right ones, numbers do not agree.
+    const std::optional<std::size_t> writer = pair_.my_content().writer(tensor);
+    const std::optional<std::size_t> other = pair_.golden_content().writer(golden);
+    const std::optional<std::size_t> wanted = other ? pair_.result_of_golden(*other) : std::nullopt;
+    return writer && wanted && pair_.results[*wanted].pair.mine == writer;
+  }
+
   /// Whether two inputs, or outputs, are each other's on the golden side; puts them into `op`.
   bool has_swapped(OpVerdict& op, bool outputs) {
     std::vector<std::size_t> bad;
@@ -308,7 +319,7 @@ class StepJudge {
       for (std::size_t j = i + 1; j < bad.size(); ++j) {
         const TensorPair& a = pair_.results[bad[i]].pair;
         const TensorPair& b = pair_.results[bad[j]].pair;
-        if (!pair_.agree(*a.mine, *b.golden) || !pair_.agree(*b.mine, *a.golden)) continue;
+        if (!is_for(*a.mine, *b.golden, outputs) || !is_for(*b.mine, *a.golden, outputs)) continue;
         op.at = bad[i];
         op.other = bad[j];
         return true;

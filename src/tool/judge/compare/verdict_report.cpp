@@ -338,6 +338,7 @@ void VerdictReport::print() const {
 void VerdictReport::write_op(JsonWriter& json, std::string_view key, const OpVerdict& op,
                              const std::string& text) const {
   json.key(key).open('{').key("op").number(place_of(ops_, op.first));
+  if (op.cause != Cause::none) json.key("cause").text(to_string(op.cause));
   json.key("text").text(text).close('}');
 }
 
