@@ -353,8 +353,16 @@ void take_blocks(DumpTensor& tensor) {
 
 /// Gives a tensor that its record has as bytes the dtype of the card, which has as many of them.
 void take_carded_dtype(const RunTensor& carded, DumpTensor& tensor) {
+  if (tensor.dtype == DType::undefined && carded.quant.scheme == QuantScheme::block && !tensor.summary) {
+    tensor.dtype = DType::uint8;
+    tensor.shape = {tensor.data_bytes};
+    tensor.problem.clear();
+    count_elements(tensor, true);
+    return;
+  }
   const bool is_of_bytes = tensor.dtype == DType::uint8 || tensor.dtype == DType::undefined;
-  if (!is_of_bytes || tensor.summary || carded.dtype == tensor.dtype || info(carded.dtype).nano_readable)
+  if (!is_of_bytes || tensor.summary || carded.dtype == DType::undefined || carded.dtype == tensor.dtype ||
+      info(carded.dtype).nano_readable)
     return;
   const std::vector<Dim>& shape =
       tensor.layout.original_shape.empty() ? tensor.shape : tensor.layout.original_shape;

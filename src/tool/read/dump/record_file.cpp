@@ -5,10 +5,10 @@
 namespace opdump::tool {
 namespace {
 
-/// The dtype of which only an output's record tells that no code is given out for it.
-DType dtype_without_code(std::uint64_t elements, std::uint64_t bytes) {
-  const bool is_half = bytes == (elements + 1) / 2;
-  return is_half && elements > 1 ? DType::uint4 : DType::undefined;
+/// Whether a tensor of which its record tells no code is of uint4, for which none is given out; float8 of the
+/// fnuz kinds has none either, and as many bytes as uint8, as whatever comes from a writer that tells none.
+bool is_uint4(std::uint64_t elements, std::uint64_t bytes) {
+  return elements > 1 && bytes == (elements + 1) / 2;
 }
 
 }  // namespace
@@ -22,7 +22,8 @@ void take_true_dtype(RecordTensor& tensor) {
   const bool is_small = tensor.bytes < count.value();
   DType dtype = tensor.original_dtype;
   if (has_no_code) {
-    dtype = dtype_without_code(count.value(), tensor.bytes);
+    if (!is_uint4(count.value(), tensor.bytes)) return;
+    dtype = DType::uint4;
   } else if (!tensor.is_output) {
     if (!is_small) return;  // it may well be uint8
   } else if (info(dtype).bits == 0 || dtype == DType::undefined ||
