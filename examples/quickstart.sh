@@ -32,7 +32,8 @@ say '== 4/4 What was captured'
 say "
 Next: change examples/digits/acl.json and run this again, or turn the dump into NumPy files:
   $folder/src/tool/opdump convert -r -d $folder/dump -out $folder/arrays
-For large dumps build an optimised tool: meson setup build/release --buildtype release && ninja -C build/release
+For large dumps build an optimised tool:
+  meson setup build/release --buildtype release -Dtests=disabled && ninja -C build/release
 
 The dump as a page for any browser:
 $PWD/$folder/report.html"
