@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "opdump/types/dtype.hpp"
@@ -63,7 +64,7 @@ struct Measures {
 struct Comparison : Measures {
   std::uint64_t elements = 0;
   /// Where they differ: what msaccucmp, which takes both sides as float32, has to say.
-  std::optional<Measures> vendor;
+  std::shared_ptr<const Measures> vendor;
 
   std::uint64_t equal =
       0;  ///< elements of the same value: equal bits, except the sign of zero and NaNs' bits

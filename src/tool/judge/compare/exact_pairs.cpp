@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "src/tool/judge/compare/pair_blocks.hpp"
 
@@ -315,7 +316,7 @@ bool compare_exactly(const ComparedArray& x, const ComparedArray& y, std::uint64
   SecondSums sums;
   for (const SecondSums& part : parts) sums.add(part);
 
-  result.vendor = result;
+  result.vendor = std::make_shared<const Measures>(result);
   static_cast<Measures&>(result) =
       all.alike == elements ? nothing_compared() : measures_of(all, sums, found, count);
   result.equal = all.equal + all.alike;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,8 +98,8 @@ struct OpVerdict {
       other{};  ///< the second of two that are swapped; the output that is read instead
   std::optional<std::size_t>
       golden_op{};  ///< the golden tensor of an operator that is missing, or fused into this one
-  std::optional<PairResult> fused{};  ///< in place of the output's, with that golden tensor
-  std::int64_t steps = 0;             ///< of `shifted`: golden's step less mine
+  std::shared_ptr<const PairResult> fused{};  ///< in place of the output's, with that golden tensor
+  std::int64_t steps = 0;                     ///< of `shifted`: golden's step less mine
 
   /// By how much the error of the outputs is more than that of the inputs.
   double growth() const;
@@ -112,8 +113,6 @@ using OpVerdicts = std::vector<OpVerdict>;
 /// they account for, or they are equal and it is more than a healthy operator adds; or where what is wrong
 /// with it is known by itself. What begins so within the limits, and grows beyond them, is the culprit of that.
 /// Everything else is a victim, or not certain.
-///
-/// Takes some 300 bytes for each operator.
 OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
                      const std::function<bool(const PairResult&)>& diverges);
 

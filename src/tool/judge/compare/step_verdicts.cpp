@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -458,7 +459,7 @@ void find_fused(JudgedPair& pair, OpVerdict& op) {
         const std::optional<PairResult> result = pair.compare(*paired.pair.mine, tensor);
         if (!result || error_of(*result).all > least) continue;
         least = error_of(*result).all;
-        op.fused = result;
+        op.fused = std::make_shared<const PairResult>(*result);
         op.golden_op = tensor;
       }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Faults planted in a small network: the guilty operator is named first, and no innocent one is ever accused.
 
-tool_why_test.py OPDUMP [unittest arguments]. Standard library only.
+tool_verdict_test.py OPDUMP [unittest arguments]. Standard library only.
 """
 import json
 import math
