@@ -56,7 +56,9 @@ class Rig {
   void fail_copy(std::uint64_t number, int code) {
     call<void(std::uint64_t, int)>("simulated_ascend_fail_copy", number, code);
   }
-  void hold_copy(std::uint64_t number) { call<void(std::uint64_t)>("simulated_ascend_hold_copy", number); }
+  void hold_copies(std::uint64_t number, std::uint64_t count) {
+    call<void(std::uint64_t, std::uint64_t)>("simulated_ascend_hold_copies", number, count);
+  }
   void let_go() { call<void()>("simulated_ascend_let_go"); }
   void operator_says(void* stream, int code) {
     call<void(void*, int)>("simulated_ascend_operator_says", stream, code);

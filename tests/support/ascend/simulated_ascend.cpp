@@ -149,7 +149,7 @@ class Driver {
     how_ = how;
     random_.seed(how.shuffle_seed);
     counts_ = {};
-    fail_call_ = fail_copy_ = hold_copy_ = kNever;
+    fail_call_ = fail_copy_ = hold_from_ = hold_end_ = kNever;
     failing_.clear();
     for (Device& device : devices_) {
       device.overflow = false;
@@ -183,13 +183,14 @@ class Driver {
     fail_copy_ = counts_.background + number;
     copy_code_ = code;
   }
-  void hold_copy(std::uint64_t number) {
+  void hold_copies(std::uint64_t number, std::uint64_t count) {
     const std::lock_guard lock(mutex_);
-    hold_copy_ = counts_.background + number;
+    hold_from_ = counts_.background + number;
+    hold_end_ = hold_from_ + count;
   }
   void let_go() {
     const std::lock_guard lock(mutex_);
-    hold_copy_ = kNever;
+    hold_from_ = hold_end_ = kNever;
     for (Device& device : devices_) {
       for (auto& stream : device.streams) {
         for (Work& work : stream->queue) work.held = false;
@@ -337,7 +338,7 @@ class Driver {
     work.bytes = bytes;
     const std::uint64_t number = counts_.background++;
     if (number == fail_copy_) work.code = copy_code_;
-    work.held = number == hold_copy_;
+    work.held = number >= hold_from_ && number < hold_end_;
     if (device().copies_under_way++ == 0) ++counts_.background_idle;
     if (device().copies_under_way > counts_.most_under_way)
       counts_.most_under_way = device().copies_under_way;
@@ -544,7 +545,7 @@ class Driver {
   SimulatedAscend how_{};
   SimulatedAscendCounts counts_{};
   std::mt19937_64 random_;
-  std::uint64_t fail_call_ = kNever, fail_copy_ = kNever, hold_copy_ = kNever;
+  std::uint64_t fail_call_ = kNever, fail_copy_ = kNever, hold_from_ = kNever, hold_end_ = kNever;
   std::string failing_;  ///< name of the function that fails; empty: none
   int call_code_ = 0, copy_code_ = 0, failing_code_ = 0;
   bool stopping_ = false;
@@ -585,8 +586,8 @@ EXPORTED void simulated_ascend_fail_function(const char* name, int code) {
 EXPORTED void simulated_ascend_fail_copy(uint64_t number, int code) {
   driver().fail_copy(number, code);
 }
-EXPORTED void simulated_ascend_hold_copy(uint64_t number) {
-  driver().hold_copy(number);
+EXPORTED void simulated_ascend_hold_copies(uint64_t number, uint64_t count) {
+  driver().hold_copies(number, count);
 }
 EXPORTED void simulated_ascend_let_go() {
   driver().let_go();

@@ -59,8 +59,9 @@ void simulated_ascend_fail_function(const char* name, int code);
 /// of its stream return `code`.
 void simulated_ascend_fail_copy(std::uint64_t number, int code);
 
-/// The copy in the background with that number from now on stays under way until `simulated_ascend_let_go`.
-void simulated_ascend_hold_copy(std::uint64_t number);
+/// Holds `count` copies in the background, the first by its number from now on: they stay under way until
+/// `simulated_ascend_let_go`.
+void simulated_ascend_hold_copies(std::uint64_t number, std::uint64_t count);
 void simulated_ascend_let_go();
 
 /// What the next synchronisation of `stream` returns once, as operators that overflow make it.

@@ -440,7 +440,7 @@ TEST_CASE(
   REQUIRE(memory.start(copy, first.data(), on_device, first.size()) == Status::ok);
   REQUIRE(memory.copy(to.data(), on_device, to.size()) == Status::ok);
   CHECK(std::equal(to.begin(), to.end(), data.begin()));
-  rig.hold_copy(0);
+  rig.hold_copies(0, 1);
   {
     const WaitLimit limit("copies that the device does not end");
     for (int i = 0; i < 3; ++i)

@@ -581,7 +581,7 @@ TEST_CASE("ascend: a copy that never ends loses records within the limit, and la
   const Dim dim = data.size();
   const TensorView tensor = {
       .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
-  rig.hold_copy(2);
+  rig.hold_copies(2, 1);
   REQUIRE(recorder.begin_step(plan) == Status::ok);
   {
     const WaitLimit limit("captures of what the device does not copy");
@@ -629,8 +629,8 @@ TEST_CASE("ascend: the device copies without a pause while the recorder and the 
   double best = 1e9;
   for (int run = 0; run < 5; ++run) {
     rig.reset({.ns_per_mib = 200000});
-    // A recorder that is slow lets the device end each copy before the next one begins, but for the first.
-    rig.hold_copy(0);
+    // A slow recorder lets the device end each copy before the next one begins, but for the two that are held.
+    rig.hold_copies(0, 2);
     std::thread device([&rig] {
       wait_until(
           "three copies at a time", [&rig] { return rig.counts().most_under_way >= 3; },
