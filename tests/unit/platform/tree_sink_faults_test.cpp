@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(FilledDisk,
       new (&sink) TreeSink;
       next = written = 0;
       REQUIRE(tell(std::string(kHead)) == Status::ok);
-      while (next < 5000) record(begun);
+      while (next < 2000) record(begun);
       CHECK(written > 100);
       const std::string named = journal();
       CHECK(named.find("lost,0," + std::to_string(written) + ",") != named.npos);
@@ -120,8 +120,8 @@ TEST_CASE_FIXTURE(FilledDisk,
       // Lines that would take too much give way to the end.
       for (int i = 0; i < 200; ++i)
         REQUIRE(tell(std::string(kOp) + std::string(500, 'n') + std::to_string(i) + "\n") == Status::ok);
-      REQUIRE(tell("to,0,5000\nclosed,5000\n") == Status::ok);
-      CHECK(journal().ends_with("to,0,5000\nclosed,5000\n"));
+      REQUIRE(tell("to,0,2000\nclosed,2000\n") == Status::ok);
+      CHECK(journal().ends_with("to,0,2000\nclosed,2000\n"));
       check();
       // What was kept is others' again.
       std::uint64_t used = 0;
