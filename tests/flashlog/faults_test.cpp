@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/effort.hpp"
 #include "tests/support/flash_rig.hpp"
 
 namespace {
@@ -12,8 +14,10 @@ using namespace opdump::tests;
 using flashlog::Policy;
 using Fault = FlashEmulator::Fault;
 
-std::uint32_t rounds() {
-  return std::getenv("OPDUMP_FLASH_CUTS") != nullptr ? 5'000 : 60;
+/// At least twice as many as there are setups.
+std::uint32_t lives() {
+  if (std::getenv("OPDUMP_FLASH_CUTS") != nullptr) return 5'000;
+  return std::max<std::uint32_t>(10, static_cast<std::uint32_t>(rounds(60)));
 }
 
 const FlashSetup kSetups[] = {
@@ -53,7 +57,7 @@ void live(const FlashSetup& setup, FlashEmulator flash, std::uint32_t boots, std
 }  // namespace
 
 TEST_CASE("flash log: random lives with random ends") {
-  for (std::uint32_t seed = 1; seed <= rounds(); ++seed) {
+  for (std::uint32_t seed = 1; seed <= lives(); ++seed) {
     const FlashSetup& setup = kSetups[seed % std::size(kSetups)];
     CAPTURE(seed);
     FlashEmulator flash(setup.geometry, setup.page_bytes, seed);
@@ -63,7 +67,7 @@ TEST_CASE("flash log: random lives with random ends") {
 }
 
 TEST_CASE("flash log: blocks that fail, at once or slowly") {
-  for (std::uint32_t seed = 1; seed <= rounds(); ++seed) {
+  for (std::uint32_t seed = 1; seed <= lives(); ++seed) {
     FlashSetup setup = kSetups[seed % std::size(kSetups)];
     CAPTURE(seed);
     setup.bad_blocks = 1 + seed % 3;
@@ -80,7 +84,7 @@ TEST_CASE("flash log: blocks that fail, at once or slowly") {
 }
 
 TEST_CASE("flash log: blocks that are bad from the beginning") {
-  for (std::uint32_t seed = 1; seed <= rounds(); ++seed) {
+  for (std::uint32_t seed = 1; seed <= lives(); ++seed) {
     FlashSetup setup = kSetups[seed % std::size(kSetups)];
     CAPTURE(seed);
     setup.bad_blocks = 1 + seed % 3;

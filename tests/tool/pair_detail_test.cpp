@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/tool/judge/compare/comparison.hpp"
+#include "tests/support/effort.hpp"
 #include "tool/compare_arrays.hpp"
 
 using namespace opdump;
@@ -159,7 +160,7 @@ TEST_CASE("compare: a closer look at shares and differences beside what float32 
   // The second greatest of 100 decides; those behind it are far below.
   std::vector<float> x(100, 1.0001F), y(100, 1);
   x[1] = 9;
-  const std::vector<float> golden = normal(150, 15);
+  const std::vector<float> golden = normal(tests::rounds(150), 15);
   for (const float share : {1.5F, 1.0F, 0.5F, 0.125F}) {
     for (const float one : golden) {
       y[0] = one;
