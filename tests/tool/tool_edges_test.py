@@ -11,6 +11,8 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import tool_case  # noqa: E402
 from tool_case import Case, UINT8, record, tensor  # noqa: E402
 
+UINT16 = 7
+
 
 class Edges(Case):
     def put(self, op, number, inputs, outputs, step=0):
@@ -50,6 +52,23 @@ class Edges(Case):
         self.assertEqual(found, [('b', 0, 'a', 0, 'same address', 'other bytes')])
         self.assertEqual(error, 'opdump edges: net/0: a output 0 was overwritten before b input 0 was read: byte 2 '
                                 'differs\n')
+
+    def test_a_permuted_view_is_none(self):
+        pairs = b'\1\0\2\0\3\0\4\0'
+        self.put('a', 0, [], [(0x1000, pairs), (0x2000, b'abcdef')])
+        self.put('b', 1, [(0x1000, b'\3\0\1\0\4\0\2\0'), (0x2000, b'ace')], [])
+        found, error = self.edges()
+        self.assertEqual([edge[4:] for edge in found], [('same address', 'same elements in another order'),
+                                                        ('view', 'same elements in another order')])
+        self.assertEqual(error, '')
+        self.assertTrue(self.run_tool('edges', 'dump')[0].endswith(
+            '\n2 inputs, 2 of them an output of the dump, 2 in another order (permuted views, or moved in between)\n'))
+        self.write('dump/20260131130559/0/net/1/0/Op.c.2.0.%016d' % 9, record(
+            # As bytes a permutation too, as elements of two bytes none.
+            [dict(tensor(UINT16, [4], b'\0\1\2\0\3\0\4\0'), address=0x1000)], []))
+        found, error = self.edges(expect=1)
+        self.assertEqual(found[-1][4:], ('same address', 'other bytes'))
+        self.assertIn('a output 0 was overwritten before c input 0 was read: byte 0 differs\n', error)
 
     def test_names_of_a_card_tell_where_addresses_do_not(self):
         self.put('a', 0, [], [(0, b'abcd')])

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -30,14 +31,15 @@ DUMP is a directory with all that is below it, or a flash image. Its records hav
 in which the input lies: the whole of it, or a part ("view"). An input without such an output is an input of the
 model, a constant, or the output of an operator that was not dumped; with a card the names of tensors tell more.
 
-If the dump holds the bytes of both, they are compared. Where they differ, something wrote to the output's memory
-before the operator ran that reads it: a finding.
+If the dump holds the bytes of both, they are compared. Where the input holds elements that the output does not,
+something wrote to the output's memory before the operator ran that reads it: a finding. Where it holds the same
+elements in another order, it is a permuted view, or what lies there was moved: no finding, but said.
 
   $ opdump edges dump
   net/0  relu1 input 0  is  conv1 output 0  same address, same bytes
 
 exit status
-  0  every file was read, and no input differs from its output
+  0  every file was read, and no output was overwritten before it was read
   1  one does, or something could not be read; stderr says what
   2  the command line is wrong
 )";
@@ -48,7 +50,8 @@ std::string tensor_text(const DumpSide& side, const DumpTensor& tensor) {
 }
 
 constexpr std::string_view kSources[] = {"same address", "view", "same name"};
-constexpr std::string_view kBytesTold[] = {"bytes unknown", "same bytes", "other bytes"};
+constexpr std::string_view kBytesTold[] = {"bytes unknown", "same bytes", "other bytes",
+                                           "same elements in another order"};
 
 std::string place_text(const DumpFile& file) {
   return (file.boot ? "boot " + std::to_string(*file.boot) + ' ' : std::string()) +
@@ -129,11 +132,17 @@ int run_edges(Words words) {
   if (side.tensors.empty()) fail(paths[0] + ": there is no tensor");
   if (!json && !side.tensors.empty()) {
     if (!edges.empty()) std::puts("");
-    print_line(count_text(inputs, "input") + ", " + std::to_string(edges.size()) +
-               " of them an output of the dump");
+    const auto moved = std::count_if(edges.begin(), edges.end(), [](const Edge& edge) {
+      return edge.bytes == EdgeBytes::reordered && edge.source != EdgeSource::name;
+    });
+    print_line(
+        count_text(inputs, "input") + ", " + std::to_string(edges.size()) + " of them an output of the dump" +
+        (moved == 0
+             ? ""
+             : ", " + std::to_string(moved) + " in another order (permuted views, or moved in between)"));
   }
   for (const Edge& edge : edges) {
-    if (edge.bytes != EdgeBytes::differ || edge.source == EdgeSource::name) continue;
+    if (!edge.is_overwritten()) continue;
     const DumpTensor& to = side.tensors[edge.to];
     fail(place_text(side.files[to.file]) + ": " + tensor_text(side, side.tensors[edge.from]) +
          " was overwritten before " + tensor_text(side, to) + " was read: byte " +

@@ -159,7 +159,7 @@ class PageData {
     edges.add("output", [](const ReportEdge& edge) { return byte_of(edge.output); });
     edges.add("input", [](const ReportEdge& edge) { return byte_of(edge.input); });
     edges.add("how", [](const ReportEdge& edge) {
-      return static_cast<std::uint8_t>(static_cast<int>(edge.source) * 3 + static_cast<int>(edge.bytes));
+      return static_cast<std::uint8_t>(static_cast<int>(edge.source) * 4 + static_cast<int>(edge.bytes));
     });
     edges.write(json_, "edges", goes_on_);
   }

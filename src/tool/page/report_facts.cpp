@@ -209,7 +209,7 @@ void find_lineage(ReportFacts& facts) {
                            .input = side.tensors[edge.to].index,
                            .source = edge.source,
                            .bytes = edge.bytes});
-    overwritten += edge.bytes == EdgeBytes::differ && edge.source != EdgeSource::name ? 1 : 0;
+    overwritten += edge.is_overwritten() ? 1 : 0;
   }
   if (overwritten != 0)
     facts.notes.push_back("Something wrote in between to the memory of outputs that are inputs later: " +

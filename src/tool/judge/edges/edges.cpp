@@ -1,11 +1,13 @@
 #include "src/tool/judge/edges/edges.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
@@ -47,6 +49,27 @@ class WrittenBytes {
  private:
   std::map<std::uint64_t, Part> parts_;  ///< by their first byte; none is in two
 };
+
+template <class Element>
+bool holds_elements_of(Bytes whole, Bytes part) {
+  const auto sorted = [](Bytes bytes) {
+    std::vector<Element> elements(bytes.size() / sizeof(Element));
+    std::memcpy(elements.data(), bytes.data(), elements.size() * sizeof(Element));
+    std::sort(elements.begin(), elements.end());
+    return elements;
+  };
+  const std::vector<Element> ours = sorted(whole), theirs = sorted(part);
+  return std::includes(ours.begin(), ours.end(), theirs.begin(), theirs.end());
+}
+
+/// Whether each element of `part` is one of `whole`, wherever: a view with strides has them so.
+bool holds_elements_of(Bytes whole, Bytes part, DType dtype) {
+  const std::size_t bits = is_known(dtype) ? info(dtype).bits : 8;
+  if (bits == 16) return holds_elements_of<std::uint16_t>(whole, part);
+  if (bits == 32) return holds_elements_of<std::uint32_t>(whole, part);
+  if (bits >= 64) return holds_elements_of<std::uint64_t>(whole, part);
+  return holds_elements_of<std::uint8_t>(whole, part);
+}
 
 class EdgeFinder {
  public:
@@ -115,7 +138,9 @@ class EdgeFinder {
     const std::byte* const expected = theirs.data() + skipped;
     const auto [at, other] = std::mismatch(ours.begin(), ours.end(), expected);
     static_cast<void>(other);
-    edge.bytes = at == ours.end() ? EdgeBytes::same : EdgeBytes::differ;
+    edge.bytes = at == ours.end()                            ? EdgeBytes::same
+                 : holds_elements_of(theirs, ours, to.dtype) ? EdgeBytes::reordered
+                                                             : EdgeBytes::differ;
     edge.differs_at = static_cast<std::uint64_t>(at - ours.begin());
   }
 

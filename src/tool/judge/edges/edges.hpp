@@ -16,8 +16,9 @@ enum class EdgeSource : std::uint8_t {
   name,     ///< the card gives both the same name
 };
 
-/// Whether the dump holds the same bytes for both.
-enum class EdgeBytes : std::uint8_t { unknown, same, differ };
+/// Whether the dump holds the same bytes for both, or the same elements in another order, as a permuted view of
+/// the output has them.
+enum class EdgeBytes : std::uint8_t { unknown, same, differ, reordered };
 
 struct Edge {
   std::size_t from = 0;  ///< an output, in DumpSide::tensors
@@ -25,6 +26,9 @@ struct Edge {
   EdgeSource source = EdgeSource::address;
   EdgeBytes bytes = EdgeBytes::unknown;
   std::uint64_t differs_at = 0;  ///< the first byte of the input that differs
+
+  /// Whether something wrote to the output's memory before the input was read.
+  bool is_overwritten() const { return bytes == EdgeBytes::differ && source != EdgeSource::name; }
 };
 
 /// In the order of their inputs.

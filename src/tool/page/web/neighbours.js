@@ -46,8 +46,8 @@ const neighbourhood = run => {
     path.append(svg('title', {}, title));
     drawn.append(path);
   };
-  const SOURCES = ['same address', 'part of it', 'same name'], BYTES = ['bytes unknown', 'same bytes', 'other bytes: overwritten in between'];
-  for (const e of links) link(edges.from[e], edges.to[e], edges.how[e] % 3 === 2 ? '2 3' : edges.how[e] >= 6 ? '6 3' : 'none', `${SOURCES[edges.how[e] / 3 | 0]}, ${BYTES[edges.how[e] % 3]}`);
+  const SOURCES = ['same address', 'part of it', 'same name'], BYTES = ['bytes unknown', 'same bytes', 'other bytes: overwritten in between', 'same elements in another order'];
+  for (const e of links) link(edges.from[e], edges.to[e], edges.how[e] % 4 === 2 ? '2 3' : edges.how[e] >= 8 ? '6 3' : 'none', `${SOURCES[edges.how[e] / 4 | 0]}, ${BYTES[edges.how[e] % 4]}`);
   if (byOrder) {
     const list = [...level.keys()].sort((a, b) => a - b);
     for (let i = 1; i < list.length; ++i) link(list[i - 1], list[i], '2 4', 'by the order of execution alone');
