@@ -61,8 +61,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                execution, as between two runtimes; what one of them has fused stays over
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
                                or the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
-                               'default', a cosine of 0.99 and a Euclidean distance of 0.05. The first tensor
-                               that is not equal is told besides. Equal tensors keep every limit, also with
+                               'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of
+                               32 and 64 bits without a scale that they are equal. The first tensor that is not
+                               equal is told besides. Equal tensors keep every limit, also with
                                NaNs in them; a NaN or infinity on one side alone keeps none
       --fail-under LIST        as --limits
       --json                   everything as JSON on stdout, instead of the summary

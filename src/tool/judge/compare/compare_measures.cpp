@@ -268,10 +268,11 @@ bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, 
 }
 
 std::vector<Threshold> usual_thresholds(Evidence evidence) {
-  constexpr std::string_view kLimits[] = {"default", "by_expected=4", "statistics=0.05"};
+  constexpr std::string_view kLimits[] = {"default", "by_expected=4", "statistics=0.05", "max_abs=0"};
   std::vector<Threshold> thresholds;
   std::string error;
   static_cast<void>(read_thresholds(kLimits[static_cast<std::size_t>(evidence)], thresholds, error));
+  for (Threshold& threshold : thresholds) threshold.usual = true;
   return thresholds;
 }
 

@@ -22,6 +22,7 @@ struct Measure {
 struct Threshold {
   const Measure* measure = nullptr;
   double limit = 0;
+  bool usual = false;  ///< the user has not said otherwise
 
   /// Whether it is a limit of the error in units of the expected one, which may be not known.
   bool is_by_expected() const;
@@ -55,8 +56,9 @@ bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen,
 /// "msprobe", "litert", "polygraphy", or "default". On false `error` says what is wrong.
 bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error);
 
-/// By what a tensor is judged: its elements, its error in units of the expected one, or statistics alone.
-enum class Evidence { elements, expected_error, statistics };
+/// By what a tensor is judged: its elements, its error in units of the expected one, statistics alone, or the
+/// difference of integers that stand for themselves.
+enum class Evidence { elements, expected_error, statistics, integers };
 
 /// What counts as a divergence unless the user says otherwise.
 std::vector<Threshold> usual_thresholds(Evidence evidence = Evidence::elements);

@@ -196,6 +196,19 @@ void print_pairing(const PairedCounts& counts) {
   std::printf("paired: %s\n", text.c_str());
 }
 
+/// Integers that stand for themselves, as indices and tokens do, not for real numbers by a scale.
+bool is_exact(const DumpTensor& tensor) {
+  switch (tensor.dtype) {
+    case DType::int32:
+    case DType::uint32:
+    case DType::int64:
+    case DType::uint64:
+      return tensor.quant == nullptr;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::vector<Threshold> CompareReport::limits_of(const PairResult& result) const {
@@ -203,6 +216,10 @@ std::vector<Threshold> CompareReport::limits_of(const PairResult& result) const 
   std::vector<Threshold> limits = thresholds;
   std::erase_if(limits, [&](const Threshold& limit) { return limit.is_of_statistics() != by_statistics; });
   if (by_statistics) return limits.empty() ? usual_thresholds(Evidence::statistics) : limits;
+  const bool exact =
+      is_exact(mine.tensors[*result.pair.mine]) && is_exact(golden.tensors[*result.pair.golden]);
+  if (exact && std::all_of(limits.begin(), limits.end(), [](const Threshold& limit) { return limit.usual; }))
+    return usual_thresholds(Evidence::integers);
   const auto is_by_expected = [](const Threshold& limit) { return limit.is_by_expected(); };
   const bool unknown = !result.comparison->expected_error && std::erase_if(limits, is_by_expected) != 0;
   if (!unknown && !limits.empty()) return limits;
