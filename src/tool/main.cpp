@@ -34,6 +34,7 @@ usage: opdump COMMAND [ARGUMENTS]
   replay    feeds described models through the capture path, without a device
   report    writes a dump, and how it differs from a golden one, as a page for any browser
   verify    proves that a dump is complete, or lists what is missing and why
+  why       says which operator went wrong first, and how that is known
 
 Try a config at the desk, look at the dump, and load a tensor in Python:
 
@@ -50,7 +51,8 @@ exit status
   0  it worked
   1  something failed or was refused; stderr says what
   2  the command line is wrong
-  3  the config is valid, and switches nothing on (check, compile, replay); no device is there (doctor)
+  3  the config is valid, and switches nothing on (check, compile, replay); no device is there (doctor); nothing
+     could be judged (why)
 )";
 
 struct Command {
@@ -65,7 +67,7 @@ constexpr Command kCommands[] = {
     {"edges", run_edges},     {"explain", run_explain}, {"extract", run_extract},
     {"key", run_key},         {"open", run_open},       {"overflow", run_overflow},
     {"receive", run_receive}, {"replay", run_replay},   {"report", run_report},
-    {"verify", run_verify},
+    {"verify", run_verify},   {"why", run_why},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

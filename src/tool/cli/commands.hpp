@@ -26,5 +26,6 @@ int run_receive(Words words);
 int run_replay(Words words);
 int run_report(Words words);
 int run_verify(Words words);
+int run_why(Words words);
 
 }  // namespace opdump::tool

@@ -204,6 +204,13 @@ void DumpComparison::compare(bool detail) {
   results_ = compare_pairs(mine_, golden_, pair_tensors(mine_, golden_, pairing_), detail, errors_);
 }
 
+std::string no_pair_text(const CompareReport& report) {
+  return "no tensor of mine has the name, role and index of a golden one: mine has " + some_ops(report.mine) +
+         ", the golden dump " + some_ops(report.golden) +
+         "; '--map FILE' says what is called how, '--align' takes operators by what they are like, '--by-order' by "
+         "their turn";
+}
+
 bool tell_problems(const CompareReport& report, const SearchReport& search) {
   constexpr std::uint64_t kMostProblems = 10;
   const bool has_inputs = std::any_of(report.golden.tensors.begin(), report.golden.tensors.end(),
@@ -229,11 +236,7 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
   if (inputs != 0)
     search.note("the golden dump has outputs alone: " + count_text(inputs, "input") + " of mine " +
                 (inputs == 1 ? "is" : "are") + " not compared");
-  if (std::none_of(report.results.begin(), report.results.end(), is_pair))
-    search.error("no tensor of mine has the name, role and index of a golden one: mine has " +
-                 some_ops(report.mine) + ", the golden dump " + some_ops(report.golden) +
-                 "; '--map FILE' says what is called how, '--align' takes operators by what they are like, "
-                 "'--by-order' by their turn");
+  if (std::none_of(report.results.begin(), report.results.end(), is_pair)) search.error(no_pair_text(report));
   return good;
 }
 

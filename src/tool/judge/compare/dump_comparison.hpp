@@ -92,6 +92,9 @@ class DumpComparison {
   PairResults results_;
 };
 
+/// Why no tensors go together, and what to do.
+std::string no_pair_text(const CompareReport& report);
+
 /// Tells what could not be compared. False when something of mine was not, or diverges; inputs of mine may be
 /// without a partner where the golden dump has outputs alone, which is a note.
 bool tell_problems(const CompareReport& report, const SearchReport& search);

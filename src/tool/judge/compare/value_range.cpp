@@ -107,4 +107,14 @@ std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tens
   return static_cast<double>(clipped) / static_cast<double>(tensor.elements);
 }
 
+std::optional<std::vector<double>> real_elements(const DumpSide& side, const DumpTensor& tensor,
+                                                 std::uint64_t most) {
+  if (tensor.elements > most || tensor.summary) return std::nullopt;
+  std::vector<double> reals;
+  reals.reserve(static_cast<std::size_t>(tensor.elements));
+  if (!for_each_real(side, tensor, [&](std::uint64_t, double, double real) { reals.push_back(real); }))
+    return std::nullopt;
+  return reals;
+}
+
 }  // namespace opdump::tool

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/compare/op_alignment.hpp"
@@ -18,5 +20,9 @@ std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tens
 /// also where golden's elements do not lie in the same order.
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
                                     const DumpTensor& golden_tensor);
+
+/// All elements, as what they stand for; nothing where there are more than `most`, or they cannot be read.
+std::optional<std::vector<double>> real_elements(const DumpSide& side, const DumpTensor& tensor,
+                                                 std::uint64_t most);
 
 }  // namespace opdump::tool

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""`opdump why`: the first line names the operator and the kind of fault, in the words of the one judge; healthy runs name
+nobody, and what cannot be judged is told.
+
+why_test.py OPDUMP [unittest arguments]. Standard library only.
+"""
+import json
+import math
+import os
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from planted_network import CODES, Fault, Network, NAMES, OPS, PlantedCase, Run, STEPS  # noqa: E402
+from tool_case import FLOAT, INT8, floats, record, tensor  # noqa: E402
+
+PAIRS = [('float32', 'float32'), ('float16', 'float32'), ('int8', 'float32'), ('int8', 'int8')]
+WITHOUT_JOURNAL = 'whether records were lost: the dump has no journal'
+
+
+class Spoilt(Fault):
+    """A fault that a function makes of the right rows."""
+
+    def __init__(self, op, rule):
+        super().__init__('spoilt', op, 1)
+        self.rule = rule
+
+    def spoil(self, made, step):
+        return made.like(v for row in self.rule(made.rows) for v in row)
+
+
+class Why(PlantedCase):
+    def why(self, *arguments, expect=1):
+        """What both the JSON and the text say."""
+        told = json.loads(self.run_tool('why', *arguments, '--json', expect=expect)[0])
+        lines = self.run_tool('why', *arguments, expect=expect)[0].splitlines()
+        self.assertEqual(lines[0], told['headline'])
+        self.assertEqual(told['wrong'], expect == 1)
+        for kind, title in (('evidence', 'evidence:'), ('others', 'also:'), ('not_judged', 'not judged:')):
+            if told[kind]:
+                begin = lines.index(title) + 1
+                self.assertEqual(lines[begin:begin + len(told[kind])], ['  ' + line for line in told[kind]])
+            else:
+                self.assertNotIn(title, lines)
+        return told
+
+    def planted(self, pair, fault, seed=1):
+        network = Network(seed)
+        self.put('golden', Run(network, pair[1]))
+        self.put('mine', Run(network, pair[0], fault))
+        return self.why('mine', '-g', 'golden', *self.cards(pair))
+
+    def test_healthy_runs_name_nobody(self):
+        for pair in (*PAIRS, ('float16', 'float16')):
+            for seed in (1, 2):
+                with self.subTest(pair=pair, seed=seed):
+                    network = Network(seed)
+                    self.put('golden', Run(network, pair[1]))
+                    self.put('mine', Run(network, pair[0], noise=seed if pair[0] == 'float32' else 0))
+                    for arguments in (('-g', 'golden', *self.cards(pair)), self.cards(pair)[:2]):
+                        told = self.why('mine', *arguments, expect=0)
+                        self.assertEqual(told['headline'], 'nothing is wrong in what could be judged')
+                        self.assertNotIn('op', told)
+                        self.assertEqual(told['evidence'], [])
+
+    def test_the_first_line_tells_the_kind_of_fault(self):
+        clean = {dtype: [{name: output for name, _, output in Run(Network(1), dtype).run(step)} for step in range(STEPS)]
+                 for dtype in CODES}
+        for pair in PAIRS:
+            exact, low = pair[0] != 'int8', pair[0] == 'int8'
+            for kind, op, said in (
+                    ('doubled channel', 'conv1', 'index 3 of axis 0' + (", each 2 times golden's" if exact else '')),
+                    ('wrong scale', 'conv1', "each 0.5 times golden's" if exact else "each 0.499 times golden's"),
+                    ('shifted rows', 'conv1', "; they are golden's, moved 5 places to the front, round the end"),
+                    ('transposed', 'conv1', "; they are golden's transposed, with the axes in the order 1,0"),
+                    ('saturated', 'conv3', 'all of them at the ends of mine, -0.7'),
+                    ('too large', 'conv3', 'its integers are saturated' if low else "each 6 times golden's"),
+                    ('stale step', 'gate', '; it is what it was at net/0, bit for bit, as if not written since'),
+                    ('NaN', 'conv1', 'it is the first with NaN or infinity'),
+                    ('swapped', 'sub0', 'its inputs 0 and 1 are swapped'),
+                    ('other weight', 'conv1', 'its constant input 1 is another')):
+                if kind == 'NaN' and low:
+                    continue
+                with self.subTest(pair=pair, kind=kind):
+                    told = self.planted(pair, Fault(kind, op, 1, clean[pair[0]]))
+                    self.assertIn(said, told['headline'])
+                    step = 'net/1' if kind == 'stale step' else 'net/0'
+                    begin = 'first cause: %s "%s" at %s, culprit: ' % (OPS[NAMES.index(op)][1], op, step)
+                    self.assertTrue(told['headline'].startswith(begin), told['headline'])
+                    self.assertEqual((told['op'], told['place'], told['certain']), (op, step, True))
+                    self.assertEqual(told['evidence'][0], 'operator %d of 18 at %s' % (NAMES.index(op) + 1, step))
+
+    def test_it_is_the_judge_of_compare(self):
+        for kind, op in (('doubled channel', 'res'), ('missing', 'add0'), ('swapped', 'cat'), ('other inputs', None)):
+            for pair in PAIRS:
+                told = self.planted(pair, Fault(kind, op, 2), seed=2)
+                judged = json.loads(self.run_tool('compare', 'mine', 'golden', '--json', *self.cards(pair), expect=1)[0])
+                self.assertTrue(told['headline'].startswith(judged['headline']['text']), told['headline'])
+                self.assertEqual(told['op'], judged['ops'][judged['headline']['op']]['name'])
+                self.assertEqual(told['cause'], judged['headline']['cause'])
+
+    def test_shapes_of_errors(self):
+        def channels(rows):
+            return [[v + 3 for v in row] if i in (2, 5) else row for i, row in enumerate(rows)]
+
+        def one(rows):
+            return [[v + 40 if (i, j) == (4, 7) else v for j, v in enumerate(row)] for i, row in enumerate(rows)]
+
+        def tail(rows):
+            return [[0 if i == 7 and j >= 6 else v for j, v in enumerate(row)] for i, row in enumerate(rows)]
+
+        def late(rows):
+            return [row[:] for row in rows[1:]] + [[9.5] * len(rows[0])]
+
+        def column(rows):
+            return [[-v if j == 11 else v for j, v in enumerate(row)] for row in rows]
+
+        for rule, said in (
+                (channels, ', all of indices 2 and 5 of axis 0, each 3 more than golden\'s'),
+                (one, '1 of 288 elements is off, at [4,7]'),
+                (tail, '30 of 288 elements are off, all at index 7 of axis 0, all of them 0, as if never written'),
+                (late, '; they are golden\'s, moved 36 places (1 of axis 0) to the front, but for the last 36'),
+                (column, '8 of 288 elements are off, all of index 11 of axis 1, each -1 times golden\'s'),
+                (lambda rows: [[0] * len(row) for row in rows],
+                 'all 288 elements are off, all of them 0, as if never written')):
+            told = self.planted(('float32', 'float32'), Spoilt('conv0', rule))
+            self.assertTrue(told['headline'].endswith(said), told['headline'])
+
+    def test_only_what_is_true_of_all_wrong_elements_is_said(self):
+        def most(rows):
+            rows = [[v * 2 for v in row] if i == 3 else list(row) for i, row in enumerate(rows)]
+            rows[6][20] += 5
+            return rows
+        told = self.planted(('float32', 'float32'), Spoilt('conv0', most))
+        self.assertTrue(told['headline'].endswith('; 37 of 288 elements are off, all at indices 3 and 6 of axis 0'),
+                        told['headline'])
+
+    def test_values_of_another_tensor(self):
+        network = Network(1)
+        self.put('golden', Run(network, 'float32'))
+        values = {name: output for name, _, output in Run(network, 'float32').run(0)}
+
+        class Other(Fault):
+            def spoil(self, made, step):
+                return made.like(values['conv0'].flat()) if step == 0 else made
+        self.put('mine', Run(network, 'float32', Other('other', 'conv2', 1)))
+        told = self.why('mine', '-g', 'golden')
+        self.assertIn('culprit', told['headline'])
+        self.assertTrue(told['headline'].endswith('; it has the elements of output 0 of "conv0", bit for bit'), told['headline'])
+
+    def flat(self, side, ops, step=0):
+        """Operators of one input and one output, each `(name, type, input, output)`, lists of float32 or bytes of int8."""
+        for turn, (name, kind, before, after) in enumerate(ops):
+            def one(values, address=0):
+                made = tensor(INT8, [len(values)], values, name=b'') if isinstance(values, bytes) else \
+                    tensor(FLOAT, [len(values)], floats(*values), name=b'')
+                return dict(made, address=address)
+            self.write('%s/20260131130559/0/net/1/%d/%s.%s.%d.0.%016d' % (side, step, kind, name, turn, 1000 * step + turn + 1),
+                       record([one(before, 0x1000 + 0x1000 * turn)] if before is not None else [], [one(after, 0x2000 + 0x1000 * turn)]))
+
+    def test_without_golden_the_first_nan_is_a_proof(self):
+        self.flat('mine', [('a', 'Conv', [1, 2], [3, 4]), ('b', 'Log', [3, 4], [5, math.nan]), ('c', 'Relu', [5, math.nan], [5, math.nan])])
+        told = self.why('mine')
+        self.assertEqual(told['headline'], 'first to be wrong: Log "b" at net/0: 1 of 2 elements of output 0 is NaN, the first '
+                                           'of the dump: all inputs of it are finite')
+        self.assertEqual((told['op'], told['type'], told['cause'], told['certain']), ('b', 'Log', 'not a number', True))
+        self.assertEqual(told['judged'], '6 tensors looked at, without a golden dump; -g GOLDEN tells more')
+        self.assertEqual(told['not_judged'], [WITHOUT_JOURNAL])
+
+    def test_without_golden_what_is_no_proof_is_not_certain(self):
+        inf = math.inf
+        self.flat('later', [('a', 'Conv', [1, 2], [3, inf]), ('b', 'Sub', [3, inf], [0, math.nan])])
+        told = self.why('later')
+        self.assertEqual(told['headline'], 'not certain: Conv "a" at net/0: 1 of 2 elements of output 0 is infinity, the first of '
+                                           'the dump; a mask may be so')
+        self.assertFalse(told['certain'])
+        self.assertEqual(told['others'], ['Sub "b" at net/0: 1 of 2 elements of output 0 is NaN, the first of the dump: its input '
+                                          '0 has infinities, and it may be a victim'])
+        self.flat('mask', [('a', 'Where', [1, 0], [0, -inf]), ('b', 'Add', [0, -inf], [2, -inf]), ('c', 'Softmax', [2, -inf], [1, 0])])
+        told = self.why('mask', expect=0)
+        self.assertEqual(told['others'], ['Where "a" at net/0: 1 of 2 elements of output 0 is negative infinity, the first of the '
+                                          'dump; a mask may be so'])
+        self.flat('outputs', [('a', 'Conv', None, [3, math.nan])])
+        told = self.why('outputs')
+        self.assertTrue(told['headline'].startswith('not certain: Conv "a"'), told['headline'])
+        self.assertIn('its inputs are not in the dump, and it may be a victim', told['headline'])
+        self.flat('given', [('a', 'Conv', [math.nan, 1], [math.nan, math.nan])])
+        self.assertIn('not certain: Conv "a" at net/0: 1 of 2 elements of input 0 is NaN, the first of the dump: a constant, an '
+                      'input of the model', self.why('given')['headline'])
+
+    def test_without_golden_saturated_integers(self):
+        ends = bytes([127, 127, 128, 3])
+        self.flat('mine', [('a', 'Conv', bytes([1, 2, 3, 4]), ends), ('b', 'Relu', ends, bytes([127, 127, 0, 3]))])
+        told = self.why('mine', expect=0)
+        self.assertEqual(told['others'], ['Conv "a" at net/0: 75 % of the elements of output 0 are at the ends of int8, which may '
+                                          'stand for 0: no card tells it'])
+        quant = {'scheme': 'affine', 'scale': [0.1], 'zero_point': [0]}
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': 'a', 'type': 'Conv', 'inputs': [{'tensor': 'x', 'quant': quant}], 'outputs': [{'tensor': 'y', 'quant': quant}]}]}))
+        told = self.why('mine', '--model', 'card.json')
+        self.assertEqual(told['headline'], 'not certain: Conv "a" at net/0: 75 % of the elements of output 0 are at the ends of int8')
+
+    def test_without_golden_what_was_overwritten(self):
+        self.flat('mine', [('a', 'Conv', [1, 2], [3, 4]), ('b', 'Relu', [3, 9], [3, 9])])
+        told = self.why('mine')
+        self.assertEqual((told['op'], told['cause'], told['certain']), ('b', 'overwritten', False))
+        self.assertTrue(told['headline'].startswith('not certain: Relu "b" at net/0: output 0 of "a" was overwritten before this one '
+                                                    'read it as input 0: byte 6 differs'), told['headline'])
+
+    def test_what_cannot_be_judged_is_told(self):
+        self.flat('mine', [('a', 'Conv', [1, 2], [3, 4]), ('b', 'Relu', [3, 4], [3, 4])])
+        self.flat('other', [('p', 'Conv', [1, 2], [3, 4])])
+        told = self.why('mine', '-g', 'other', expect=3)
+        self.assertEqual(told['headline'], 'nothing could be judged')
+        self.assertIn("no tensor of mine has the name, role and index of a golden one: mine has 'a', 'b'", told['not_judged'][2])
+        self.flat('part', [('a', 'Conv', [1, 2], [3, 4])])
+        self.assertEqual(self.why('mine', '-g', 'part', expect=0)['not_judged'],
+                         ['2 tensors of mine without golden, the first input 0 of Relu "b" at net/0', WITHOUT_JOURNAL])
+        os.makedirs(self.path('empty'))
+        self.assertIn('there is no tensor', self.why('empty', expect=3)['not_judged'][-1])
+        self.assertIn('no such file', self.why('nowhere', expect=3)['not_judged'][0].lower())
+        self.flat('long', [('a', 'Conv', [1, 2], [3, 4]), ('b', 'Relu', [3, 4], [3, 4, 5])])
+        told = self.why('mine', '-g', 'long')
+        self.assertEqual(told['headline'], 'not certain: Relu "b" at net/0: its output 0 cannot be compared: the shapes differ: mine '
+                                           '[2], golden [3]')
+
+    def test_usage(self):
+        for arguments, said in (((), 'MINE, a dump, is missing'), (('a', 'b'), "not also 'b'"),
+                                (('a', '-e', 'b'), "needs '-g GOLDEN'"), (('a', '--boot', 'x'), 'no number of a boot')):
+            self.assertIn(said, self.run_tool('why', *arguments, expect=2)[1])
+
+
+if __name__ == '__main__':
+    tool_case.main()
