@@ -379,7 +379,7 @@ class Diff(Case):
 
         def journal(*lines, detail='records'):
             self.write('d/20260131130559/opdump.0.1795419852982675.journal',
-                       'opdump-journal,4,%s\n' % detail + ''.join(line + '\n' for line in lines))
+                       'opdump-journal,1,%s\n' % detail + ''.join(line + '\n' for line in lines))
         journal('from,0,0', 'digests,0,0,3,%d' % len(content), 'to,0,4', 'closed,' + counts)
         self.run_tool('verify', 'd')
         journal('from,0,0', 'to,0,4', 'closed,' + counts, detail='gaps')

@@ -116,7 +116,7 @@ class Never(Case):
         for bad in ('never,gone,0,0,0,_/_/\n', 'never,no_op,0,0,0,net/x\n', 'never,no_op,0,0,x,net/_/x\n'):
             self.put(lines[:-1] + [bad] + lines[-1:])
             self.assertIn('journal', self.kinds(expect=1))
-        self.put(lines[:-1] + ['opdump-journal,2,records\n', 'never,not_run,0,0,7,net/T/a b\n'] + lines[-1:])
+        self.put(lines[:-1] + ['never,not_run,0,0,7,net/T/a b\n'] + lines[-1:])
         self.assertEqual(self.never(), [('not_run', 'net', 'T', 'a b')])
 
     def test_what_the_driver_said_stands_against_nothing(self):
@@ -125,18 +125,26 @@ class Never(Case):
         for bad in ('driver,\n', 'driver,aclrtMemcpy\n', 'driver,aclrtMemcpy,\n', 'driver,aclrtMemcpy,0\n',
                     'driver,aclrtMemcpy,-0\n', 'driver,aclrt/Memcpy,5\n', 'driver,aclrtMemcpy,4294967295\n',
                     'driver,aclrtMemcpy,5,6\n', 'driver,a,-2147483649\n'):
-            self.put(lines[:-1] + ['opdump-journal,3,records\n', bad] + lines[-1:])
+            self.put(lines[:-1] + [bad] + lines[-1:])
             self.assertIn('journal', self.kinds(expect=1), bad)
         for code in ('507899', '-36', '-2147483648'):
-            self.put(lines[:-1] + ['opdump-journal,3,records\n', 'driver,aclrtMemcpy,%s\n' % code] + lines[-1:])
+            self.put(lines[:-1] + ['driver,aclrtMemcpy,%s\n' % code] + lines[-1:])
             findings, _ = self.verify(expect=0)
             self.assertEqual([(f['kind'], f['call'], f['code'], f['wrong']) for f in findings],
                              [('driver', 'aclrtMemcpy', code, False)])
             text = self.run_tool('verify', 'dump')[0]
             self.assertIn("the latest call of the device's driver that failed (1)", text)
             self.assertIn('aclrtMemcpy returned ' + code, text)
-        self.put(['opdump-journal,9,records\n'] + lines[1:])
+        self.put(['opdump-journal,2,records\n'] + lines[1:])
         self.assertIn('journal', self.kinds(expect=1))
+
+    def test_a_line_that_version_1_has_not_is_wrong(self):
+        self.replay()
+        lines = self.lines()
+        self.put(lines[:-1] + ['later,1,2\n'] + lines[-1:])
+        findings, _ = self.verify(expect=1)
+        self.assertEqual([(f['kind'], f['line'], f['message']) for f in findings],
+                         [('journal', len(lines), 'no line of a journal begins so')])
 
     def never_said(self, *lines, arguments=()):
         """What verify says of a replayed dump whose journal says that besides."""
@@ -144,8 +152,7 @@ class Never(Case):
         os.mkdir(self.path('dump'))
         self.replay(None, *arguments)
         told = self.lines()
-        head = 'opdump-journal,2,%s\n' % ('gaps' if arguments else 'records')
-        self.put(told[:-1] + [head] + ['never,%s\n' % line for line in lines] + told[-1:])
+        self.put(told[:-1] + ['never,%s\n' % line for line in lines] + told[-1:])
         return self.never
 
     def test_what_another_loading_captured_is_not_missing(self):

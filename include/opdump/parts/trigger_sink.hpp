@@ -403,7 +403,7 @@ class TriggerSink final : public Sink {
   void tell_history() {
     char memory[kLineBytes];
     TextWriter line(memory);
-    line.add("opdump-journal,7,gaps\nhistory,").add_decimal(history_steps_).add(',');
+    line.add("opdump-journal,1,gaps\nhistory,").add_decimal(history_steps_).add(',');
     static_cast<void>(tell(line.add_decimal(after_steps_).add('\n')));
   }
 

@@ -199,7 +199,7 @@ class Shortener {
     std::string_view rest = line.substr(0, line.size() - 1);
     const std::string_view word = cut_first(rest);
     if (how_.drops_extras && (word == "op" || word == "never")) return;
-    if (word == "opdump-journal" && !how_.losses_alone) return take_head(rest);
+    if (word == "opdump-journal" && !how_.losses_alone) return take_head(line, rest);
     if (word == "removed") return take_removed(line, rest);
     if (word == "chunk") return take_chunk(line, rest);
     if (word == "files_removed") {
@@ -262,14 +262,10 @@ class Shortener {
     return true;
   }
 
-  void take_head(std::string_view rest) {
+  void take_head(std::string_view line, std::string_view rest) {
     cut_first(rest);
     names_files_ = rest == "records";
-    if (at_ != 0) return;  // all that later heads announce is of a lower version
-    put("opdump-journal,");
-    char digits[kMaxDecimalBytes];
-    put({digits, put_decimal(digits, kForgettingVersion)});
-    put(names_files_ ? ",records\n" : ",gaps\n");
+    if (at_ == 0) put(line);
   }
 
   void take_removed(std::string_view line, std::string_view path) {

@@ -63,7 +63,7 @@ TEST_CASE("account: nothing is told of a dump that has all it asks for") {
   AccountBench bench(everything());
   bench.step({0, 1, 2});
   CHECK(bench.end().empty());
-  CHECK(bench.sink.journals.begin()->second.find("opdump-journal,2") == std::string::npos);
+  CHECK(bench.sink.journals.begin()->second.find("never,") == std::string::npos);
 }
 
 TEST_CASE("account: a name that no operator has is told, of a named model and of any") {

@@ -44,7 +44,7 @@ std::string id_in(const std::string& notes) {
 
 }  // namespace
 
-TEST_CASE("provenance: a journal has it behind its head and before its end, as version 5") {
+TEST_CASE("provenance: a journal has it behind its head and before its end") {
   for (const JournalDetail detail : {JournalDetail::records, JournalDetail::gaps}) {
     Bench<4096> bench(WhenFull::inline_drain, 50, detail);
     REQUIRE(bench.session.init() == Status::ok);
@@ -56,7 +56,7 @@ TEST_CASE("provenance: a journal has it behind its head and before its end, as v
     REQUIRE(bench.sink.journals.size() == 1);
     const std::string& text = bench.sink.journals.begin()->second;
     CAPTURE(text);
-    CHECK(text.starts_with(std::string("opdump-journal,5,") +
+    CHECK(text.starts_with(std::string("opdump-journal,1,") +
                            (detail == JournalDetail::records ? "records\n" : "gaps\n") + kLine +
                            "from,0,0\n"));
     CHECK(text.find(std::string(kLine) + "closed,3,") != text.npos);
@@ -87,7 +87,7 @@ TEST_CASE("provenance: is of the configs it was told of, and what nobody tells c
   CHECK(bench.sink.journals.begin()->second.starts_with("opdump-journal,1,records\nfrom,"));
   CHECK(bench.sink.journals.begin()->second.find("provenance") == std::string::npos);
   const std::string& last = bench.sink.journals.rbegin()->second;
-  CHECK(last.starts_with("opdump-journal,5,records\nprovenance,1234,"));
+  CHECK(last.starts_with("opdump-journal,1,records\nprovenance,1234,"));
 }
 
 TEST_CASE("provenance: what no journal can have is refused") {
@@ -160,7 +160,7 @@ TEST_CASE("provenance: C tells it too") {
   REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
   REQUIRE(dump.received.journals.size() == 1);
   const std::string& text = dump.received.journals.begin()->second;
-  CHECK(text.starts_with("opdump-journal,5,records\nprovenance,01abff10,cbf43926," +
+  CHECK(text.starts_with("opdump-journal,1,records\nprovenance,01abff10,cbf43926," +
                          std::string(opdump_version()) + ",,\n"));
   CHECK(kOpdumpVersion == opdump_version());
 }

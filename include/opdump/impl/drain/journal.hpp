@@ -73,8 +73,8 @@ class WrittenHead {
 
 /// Counts of losses in a line `forgotten`: one for each of `kLossKinds`, and one for several of them.
 inline constexpr std::size_t kForgottenLosses = kLossCauses + 1;
-/// Of a journal with lines `forgotten` or `files_removed`.
-inline constexpr std::uint32_t kForgettingVersion = 8;
+/// What a journal begins with; its detail follows.
+inline constexpr std::string_view kJournalHead = "opdump-journal,1,";
 
 /// A set of the recorders that a journal may have.
 class RecorderSet {
@@ -91,11 +91,12 @@ class RecorderSet {
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
 /// commas, the path last:
 ///
-///     opdump-journal,1,records        format version, detail; again when the session writes on
+///     opdump-journal,1,records        format version, detail; again when the session writes on. Readers refuse
+///                                     another version, and what is no line of this one
 ///     provenance,BUILD,CONFIG,OPDUMP,MODEL,RUNTIME
 ///                                     what the dump comes from, as a Provenance has it, of which any may be
-///                                     empty and RUNTIME may hold commas: behind a head of version 5, and
-///                                     again before `closed`
+///                                     empty and RUNTIME may hold commas: behind the head, and again before
+///                                     `closed`
 ///     from,R,S                        recorder R's lines start with sequence number S; in a journal of gaps
 ///                                     they start again without an end behind lines that the sink refused:
 ///                                     of the records before S some may be lost, as COUNTS then tell
@@ -105,8 +106,7 @@ class RecorderSet {
 ///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
 ///                                     as BYTES bytes of it; PATH is what a file of the record would have
 ///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests
-///                                     that has this journal's name but for its end (digest_table.hpp).
-///                                     The journal of such a dump begins as version 4
+///                                     that has this journal's name but for its end (digest_table.hpp)
 ///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
 ///                                     when it has no suffix
 ///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
@@ -125,25 +125,22 @@ class RecorderSet {
 ///                                     `kNeverKinds` have it. It holds for one loading of the model: when
 ///                                     another one captured it, that one's records tell. Not told is "_", 0
 ///                                     or empty. NAME is as in the config or the model but for control
-///                                     characters. Before the first one the head comes again, as version 2:
-///                                     readers of version 1 know no such line.
+///                                     characters.
 ///     chunk,FAULT,CHUNKS,BYTES,PATH   of the chunks that another runtime brings, CHUNKS with BYTES bytes for
 ///                                     the file PATH have the FAULT, a word of `kChunkFaultKinds`. PATH may
-///                                     begin with "../" or be empty, and has no control characters. The head
-///                                     comes again before it, as version 3.
+///                                     begin with "../" or be empty, and has no control characters.
 ///     driver,CALL,CODE                the latest call of the device's driver that failed, and what it
 ///                                     returned, where the memory tells (ExplainingMemory): before `closed`,
-///                                     whether or not a record was lost for it, behind a head of version 3
+///                                     whether or not a record was lost for it
 ///     clock,SHOWN,TIME                the clock came to know the calendar, as a ClockStep has it: when it
 ///                                     showed SHOWN it was TIME, which it has shown since. Each time below
 ///                                     TIME, in names and in lines, is TIME - SHOWN too early; of several
-///                                     steps the first one moves a time before the next one does. Behind a
-///                                     head of version 6. The same step may be told again; `opdump extract`
-///                                     tells it to all journals of its boot
+///                                     steps the first one moves a time before the next one does. The same
+///                                     step may be told again; `opdump extract` tells it to all journals of
+///                                     its boot
 ///     history,H,M                     the records lie in a history of H steps, which writes them when a
 ///                                     trigger fires, with the M steps behind it: no line names a record,
-///                                     and records that are counted as written may have been let go. Behind
-///                                     a head of version 7, as the next three
+///                                     and records that are counted as written may have been let go
 ///     fired,I,CAUSE,STEP,VALUE,LIMIT,ID,MODEL/TYPE.NAME
 ///                                     trigger number I of the config has fired in step STEP, and the history
 ///                                     was written. CAUSE is a word of `kTriggerWords`, LIMIT begins with
@@ -168,8 +165,7 @@ class RecorderSet {
 ///                                     all these were gone by then, as they are when they were removed to
 ///                                     make room; whether any is missing for another reason is no longer
 ///                                     provable. The others are lost: LOSSES, in the order of `kLossKinds`,
-///                                     and behind those the ones with several causes or `unfinished`. The
-///                                     journal begins as version 8
+///                                     and behind those the ones with several causes or `unfinished`
 ///     files_removed,N                 likewise, in the place of N lines `removed`, or `chunk` of a file that
 ///                                     is gone
 ///     overwritten                     `opdump extract` found that a flash log has gone round and taken the
@@ -316,7 +312,6 @@ class BasicJournal {
 
   /// Texts of more than `kMostNeverTextBytes` are cut.
   void never(const DumpTarget& target, const NeverCaptured& what) {
-    if constexpr (kHere) begin_never(target);
     add_line(target, [&](TextWriter& line) {
       line.add("never,").add(kind_of(what.cause).word).add(',').add_decimal(what.steps.first);
       line.add(',').add_decimal(what.steps.last).add(',').add_decimal(what.model_id).add(',');
@@ -329,7 +324,7 @@ class BasicJournal {
   void chunk(const DumpTarget& target, std::string_view fault, std::uint32_t chunks, std::uint64_t bytes,
              std::string_view path) {
     add_line(target, [&](TextWriter& line) {
-      add_version(line, 3).add("\nchunk,").add(fault).add(',').add_decimal(chunks);
+      line.add("chunk,").add(fault).add(',').add_decimal(chunks);
       line.add(',').add_decimal(bytes).add(',');
       add_printable(line, path);
     });
@@ -337,11 +332,8 @@ class BasicJournal {
 
   /// `error` has a name, of which `kMostNeverTextBytes` are told.
   void driver(const DumpTarget& target, const DriverError& error) {
-    add_line(target, [this, &error](TextWriter& line) {
-      add_version(line, 3)
-          .add("\ndriver,")
-          .add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes))
-          .add(',');
+    add_line(target, [&error](TextWriter& line) {
+      line.add("driver,").add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes)).add(',');
       const std::uint32_t code = static_cast<std::uint32_t>(error.code);
       if (error.code < 0) line.add('-');
       line.add_decimal(error.code < 0 ? 0 - code : code);
@@ -352,7 +344,7 @@ class BasicJournal {
   void clock(const DumpTarget& target, const ClockStep& step) {
     if constexpr (kHere) {
       if (!build::kLean && holds_failures(target) && target.journal_id == 0) return;
-      add_line(target, [&](TextWriter& line) { add_clock_step(add_version(line, 6).add('\n'), step); });
+      add_line(target, [&](TextWriter& line) { add_clock_step(line, step); });
     }
   }
 
@@ -433,20 +425,6 @@ class BasicJournal {
       flush();
       from(target, recorder, sequence);
     }
-  }
-
-  void begin_never(const DumpTarget& target) {
-    if (batch_.never_told_of != target.id) {
-      add_line(target, [this](TextWriter& line) { add_version(line, 2); });
-    }
-    batch_.never_told_of = target.id;
-  }
-
-  /// The journal's head, as `version`.
-  TextWriter& add_version(TextWriter& line, std::uint32_t version) const {
-    bool records = false;
-    if constexpr (kHere) records = batch_.detail == JournalDetail::records;
-    return line.add("opdump-journal,").add_short_decimal(version).add(records ? ",records" : ",gaps");
   }
 
   static void add_printable(TextWriter& line, std::string_view text) {
@@ -552,12 +530,11 @@ class BasicJournal {
       flush();
       batch_.target = &target;
       batch_.target_id = target.id;
-      std::uint32_t version = 1;
-      if (build::kStatistics && digest_bytes(target.form) != 0) version = 4;
-      const Provenance* const told = target.provenance;
-      if (told != nullptr) version = 5;
-      put(fields_of([this, version](TextWriter& line) { add_version(line, version); }));
-      if (told != nullptr) put(fields_of([told](TextWriter& line) { add_provenance(line, *told); }));
+      const bool records = batch_.detail == JournalDetail::records;
+      put(fields_of(
+          [records](TextWriter& line) { line.add(kJournalHead).add(records ? "records" : "gaps"); }));
+      if (const Provenance* const told = target.provenance; told != nullptr)
+        put(fields_of([told](TextWriter& line) { add_provenance(line, *told); }));
     }
     put(fields);
     // A dump has its journal from the first record on: a quota removes only what a journal can tell of.
@@ -589,8 +566,6 @@ class BasicJournal {
     std::uint64_t target_id = 0;
     std::uint64_t refused_id = 0;  ///< of the latest target of which the sink refused lines; 0: none
     RecorderSet unsure{};          ///< recorders that have had no line since then
-    [[no_unique_address]] Maybe<!build::kLean, std::uint64_t>
-        never_told_of{};  ///< the last target of such a line
     [[no_unique_address]] Maybe<!build::kLean, WrittenHead> written{};
     JournalDetail detail;
     std::atomic<std::uint8_t> failure{0};

@@ -100,12 +100,12 @@ class LeanJournal {
 
   /// `check(provenance)` is `ok`. Costs nothing where nobody calls it.
   void provenance(const DumpTarget& target, const Provenance& provenance) {
-    tell(target, kProvenanceHead, [&](TextWriter& to) { add_provenance(to, provenance); });
+    tell(target, [&](TextWriter& to) { add_provenance(to, provenance); });
   }
 
   /// Likewise.
   void clock(const DumpTarget& target, const ClockStep& step) {
-    tell(target, kClockHead, [&](TextWriter& to) { add_clock_step(to, step); });
+    tell(target, [&](TextWriter& to) { add_clock_step(to, step); });
   }
 
   // Events that have no line here.
@@ -131,21 +131,19 @@ class LeanJournal {
   static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
-  static constexpr std::string_view kProvenanceHead = "opdump-journal,5,gaps\n";
-  static constexpr std::string_view kClockHead = "opdump-journal,6,gaps\n";
-  static constexpr std::size_t kLineBytes = kProvenanceHead.size() + kMostProvenanceLine;
+  static constexpr std::size_t kLineBytes = kHead.size() + kMostProvenanceLine;
   static constexpr std::size_t kMemoryBytes = kNameBytes + kLineBytes;
   static_assert(kLineBytes >= kHead.size() + sizeof kClosed + 11 * kDumpCounts);
   static_assert(sizeof kClosed + 11 * kDumpCounts >= sizeof kGap + 3 * 11 + kCauseWords.size());
   static_assert(kMemoryBytes <= journal_line_bytes(dump_name_bytes(0, 0, 0)));
 
-  /// Sends the line that `add` adds behind `head`.
+  /// Sends the line that `add` adds.
   template <class Add>
-  void tell(const DumpTarget& target, std::string_view head, Add add) {
+  void tell(const DumpTarget& target, Add add) {
     if (detail_ == JournalDetail::none) return;
     if (memory_ == nullptr) return fail(Status::no_memory);
     TextWriter line({memory_ + kNameBytes, kLineBytes});
-    add(line.add(head));
+    add(line.add(kHead));
     send(target, memory_ + kNameBytes + line.text().size());
   }
 

@@ -171,9 +171,9 @@ bool are_causes(std::string_view text) {
   return true;
 }
 
-bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
+bool parse_header(std::string_view text, std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version.size() != 1 || version[0] < '1' || version[0] > '0' + static_cast<char>(kForgettingVersion)) {
+  if (!text.starts_with(kJournalHead)) {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -448,7 +448,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   }
   line.kind = kind->second;
   reason = "not a line '" + std::string(word) + "' as a journal has it";
-  if (line.kind == Kind::header) return parse_header(rest, line, reason);
+  if (line.kind == Kind::header) return parse_header(text, rest, line, reason);
   if (line.kind == Kind::provenance) return parse_provenance(rest, line);
   if (line.kind == Kind::clock) return parse_clock(rest, line);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
