@@ -32,6 +32,17 @@ const state = () => ({
   images: document.querySelectorAll('img').length,
   live: (document.querySelector('#live') || {}).textContent,
   focus: document.activeElement.id,
+  top: Math.round((document.querySelector('#op-h') || document.body).getBoundingClientRect().top),
+  // Whether the row of what is chosen can be seen in the table.
+  row: (() => {
+    const row = document.querySelector('#table tbody tr.on'), box = document.querySelector('#table');
+    if (!row) return false;
+    const [r, b] = [row, box].map(node => node.getBoundingClientRect());
+    return r.top >= b.top && r.bottom <= b.bottom;
+  })(),
+  charts: ['#errors canvas', '#heat canvas'].map(name => document.querySelector(name)).filter(Boolean)
+    .map(canvas => Math.round(canvas.getBoundingClientRect().right)),
+  printed: [...document.querySelectorAll('canvas')].filter(canvas => canvas.getClientRects().length).length,
   app: getComputedStyle(document.querySelector('#app')).display,
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 });
@@ -44,7 +55,7 @@ const run = async (browser, job) => {
   page.on('pageerror', error => saw.errors.push(String(error.stack || error)));
   page.on('dialog', dialog => { saw.errors.push('a dialog'); dialog.dismiss(); });
   await page.setViewport({width: job.width || 1280, height: job.height || 900});
-  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: job.theme || 'light'}]);
+  await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: job.theme || 'light'}, {name: 'prefers-reduced-motion', value: 'reduce'}]);
   if (job.script === false) await page.setJavaScriptEnabled(false);
   const client = await page.createCDPSession();
   await client.send('Performance.enable');
@@ -67,6 +78,12 @@ const run = async (browser, job) => {
     if (action === 'focus') await page.focus(selector);
     if (action === 'press') await page.keyboard.press(selector);
     if (action === 'type') await page.$eval(selector, (node, text) => { node.value = text; node.dispatchEvent(new Event('input')); }, value);
+    // At a share of the width of what `selector` has, half its height down.
+    if (action === 'at') {
+      await page.$eval(selector, node => node.scrollIntoView({block: 'center', behavior: 'instant'}));
+      const box = await (await page.$(selector)).boundingBox();
+      await page.mouse.click(box.x + value * box.width, box.y + box.height / 2);
+    }
     if (action === 'select') await page.select(selector, value);
     if (action === 'open') await page.$$eval(selector, nodes => nodes.forEach(node => { node.open = true; }));
     if (action === 'scroll') await page.$eval(selector, (node, top) => { node.scrollTop = top; }, value);

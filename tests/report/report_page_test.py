@@ -72,6 +72,24 @@ class InBrowser(Case):
             for measure in MEASURES:
                 self.assertEqual(float(mine[measure]), float(shown(told[measure])), (measure, told))
 
+    def test_a_click_shows_the_operator_and_its_row(self):
+        self.made(spoil=9)
+        saw, = self.look({'page': 'r.html', 'height': 700, 'shot': 'click.png', 'steps': [['click', '#first'], ['press', 'Tab']]})
+        self.assertTrue(saw['states'][1]['row'])
+        self.assertLessEqual(saw['states'][1]['top'], 100)
+        self.assertGreaterEqual(saw['states'][1]['top'], 0)
+
+    def test_the_chart_and_the_map_have_one_axis(self):
+        self.made(spoil=9)
+        op = (9 + 0.5) / 24
+        # Behind the margin of the chart's numbers.
+        chart = lambda share, width: (46 + share * (width - 46)) / width  # noqa: E731
+        width = 1280 - 2 * 24 - 2 * 17
+        saw, = self.look({'page': 'r.html', 'steps': [['at', '#heat', op], ['at', '#errors', chart(1 / 48, width)],
+                                                      ['at', '#errors', chart(op, width)]]})
+        self.assertEqual([state['heading'] for state in saw['states'][1:]], ['Softmax op9', 'Conv2D op0', 'Softmax op9'])
+        self.assertEqual(len(set(saw['states'][0]['charts'])), 1)
+
     def test_what_an_operator_adds_by_itself_is_told(self):
         write_negations(self.write, 'gold')
         write_negations(self.write, 'mine', off=1)
@@ -150,7 +168,7 @@ class InBrowser(Case):
         self.assertEqual(saw['text'].count('<tr><th scope="row">'), 50)
         self.assertEqual(len(page.worst()), 50)
         self.assertEqual(printed['states'][-1]['worst'], 50)
-        self.assertEqual((printed['states'][-1]['app'], saw['states']), ('none', []))
+        self.assertEqual((printed['states'][-1]['printed'], saw['states']), (2, []))  # the error strip and the map
 
     def look_at(self, ops):
         saw, = self.look({'page': 'r.html', 'hash': '#op=%d&step=0' % (ops // 2), 'shot': '%d.png' % ops, 'steps': [

@@ -113,6 +113,13 @@ class Report(Case):
         self.assertIsNone(page.column('runs', 'verdict'))
         self.assertEqual(self.page('gold').texts['h1'][0], 'No NaN and no infinity in 48 tensors')
 
+    def test_it_tells_nothing_of_the_machine(self):
+        self.made(spoil=3)
+        self.write('mine/Add.odd.1.2.3', b'no record')
+        here = os.path.dirname(self.path('mine'))
+        self.run_tool('report', self.path('mine'), '-g', self.path('gold'), '-o', self.path('r.html'), expect=(0, 1))
+        self.assertNotIn(here, self.read('r.html').decode())
+
     def test_equal_dumps_agree(self):
         self.made()
         self.assertEqual(self.page('mine', '-g', 'gold').texts['h1'][0], 'Nothing diverges: 48 tensors compared')

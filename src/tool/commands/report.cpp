@@ -81,6 +81,26 @@ struct ReportOptions : CompareChoice {
   std::optional<std::string> model_file;
 };
 
+/// A path as who reads the page may see it: an absolute one tells of the machine that made the page, so that its
+/// last name stays.
+std::string shown_path(std::string path) {
+  if (path.empty() || path[0] != '/') return path;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// With `shown_path` in place of each path that the command names.
+void show_paths(const ReportOptions& options, std::string& text) {
+  for (const std::optional<std::string>* path :
+       {&options.mine, &options.golden, &options.expected, &options.model_file, &options.golden_model,
+        &options.map, &options.config}) {
+    const std::string from = path->value_or(""), to = shown_path(from);
+    if (from == to) continue;
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  }
+}
+
 /// A word as a shell takes it.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && word.find_first_not_of(
@@ -94,9 +114,9 @@ std::string quoted(const std::string& word) {
 
 /// What was asked for, without the name of the page.
 std::string command_of(const ReportOptions& options) {
-  std::string text = "opdump report " + quoted(*options.mine);
+  std::string text = "opdump report " + quoted(shown_path(*options.mine));
   const auto add = [&](const char* name, const std::optional<std::string>& value) {
-    if (value) text += std::string(" ") + name + ' ' + quoted(*value);
+    if (value) text += std::string(" ") + name + ' ' + quoted(shown_path(*value));
   };
   add("-g", options.golden);
   add("-e", options.expected);
@@ -160,8 +180,8 @@ struct Unread {
 
 bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDetail detail,
                   std::uint64_t max_bytes, const SearchReport& search) {
-  const PageHead head = {.dump = *options.mine,
-                         .golden = options.golden.value_or(""),
+  const PageHead head = {.dump = shown_path(*options.mine),
+                         .golden = shown_path(options.golden.value_or("")),
                          .command = command_of(options),
                          .max_bytes = max_bytes};
   std::string error;
@@ -272,12 +292,14 @@ int run_report(Words words) {
                        .verdicts = verdicts ? &*verdicts : nullptr,
                        .journal = read_journals(dumps.my_path(), config.valid ? &asked : nullptr),
                        .config = std::move(config),
-                       .root = is_image ? std::string() : *options.mine,
-                       .image = is_image ? *options.mine : std::string(),
+                       .root = is_image ? std::string() : shown_path(*options.mine),
+                       .image = is_image ? shown_path(*options.mine) : std::string(),
                        .unread_files = unread.files,
                        .notes = std::move(unread.messages)};
   gather_facts(facts, model, reference.get(), search);
   if (interrupted()) die_of_interrupt();
+  for (std::vector<std::string>* const notes : {&facts.notes, &facts.config.notes})
+    for (std::string& note : *notes) show_paths(options, note);
   good &= facts.own_fault.empty();
   return write_report(facts, options, *detail, *most, search) && good ? kExitOk : kExitFailed;
 }

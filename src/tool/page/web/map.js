@@ -35,9 +35,14 @@ const MEASURES = [
 // The colour of a run by the measure of the map.
 let shade = () => 'none';
 
+// The operators that the map and the error strip show, above each other, behind a margin for numbers.
+const MARGIN = 46;
+let shownOps = [0, opCount];
+
 const makeMap = () => {
   const odd = compared || !runs.peak || (runs.nonfinite || []).some(count => count);
-  let measure = odd ? MEASURES[0] : MEASURES.find(m => m[0] === 'peak'), from = 0, to = opCount;
+  let measure = odd ? MEASURES[0] : MEASURES.find(m => m[0] === 'peak');
+  let [from, to] = shownOps;
   const canvas = canvasOf('');
   const range = el('span', {class: 'soft'});
   const pick = choices({'aria-label': 'Measure of the map'}, ...MEASURES);
@@ -99,11 +104,12 @@ const makeMap = () => {
       el('span', {}, 'Hatched: not there.'), el('span', {}, 'Dragging selects operators; arrow keys move, Enter opens, + and - or Ctrl and the wheel zoom.'));
     range.textContent = span < opCount ? `operators ${from} to ${to - 1} of ${opCount}` : '';
   };
+  const rangeChanged = () => { shownOps = [from, to]; redraw(); };
   const zoom = (factor, centre) => {
     const span = Math.max(Math.min(10, opCount), Math.min(opCount, Math.round((to - from) * factor)));
     from = Math.round(clamp(centre - span * (centre - from) / (to - from), opCount - span));
     to = from + span;
-    draw();
+    rangeChanged();
   };
   const spot = event => {
     const box = canvas.getBoundingClientRect();
@@ -120,7 +126,7 @@ const makeMap = () => {
       from = clamp(down, op);
       to = Math.min(opCount, Math.max(from + Math.min(10, opCount), Math.max(op, down) + 1));
       from = clamp(to - Math.min(10, opCount), from);
-      draw();
+      rangeChanged();
     } else {
       choose(nearest(op, place), false);
     }
@@ -141,7 +147,7 @@ const makeMap = () => {
     choose(chosen < 0 ? run : nearest(clamp(op + step[0], opCount - 1), clamp(place + step[1], places.length - 1)), false);
   });
   on(pick, 'change', () => { measure = MEASURES.find(m => m[0] === pick.value); draw(); choose(chosen, false, true); });
-  const whole = button({onclick: () => { from = 0; to = opCount; draw(); }}, 'Whole');
+  const whole = button({onclick: () => { from = 0; to = opCount; rangeChanged(); }}, 'Whole');
   return section('map', 'Map: operators by steps',
     el('div', {class: 'tools'}, pick,
       button({onclick: () => zoom(0.5, chosen < 0 ? (from + to) / 2 : runs.op[chosen])}, 'Zoom in'), whole, range),

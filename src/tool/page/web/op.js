@@ -32,7 +32,7 @@ const makeOp = () => {
     if (focus) {
       heading.focus({preventScroll: true});
       panel.scrollTop = 0;
-      heading.scrollIntoView({block: 'nearest'});
+      heading.scrollIntoView({block: 'start'});
     }
   });
   redraws.push(() => opDraws.forEach(draw => draw()));

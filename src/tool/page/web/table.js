@@ -52,6 +52,10 @@ const makeTable = () => {
     if (last < rows.length) list.push(pad(rows.length - last));
     body.replaceChildren(...list);
   };
+  const show = at => {
+    if ((at + 2) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = (at + 3) * ROW - box.clientHeight;
+    if (at >= 0 && at * ROW < box.scrollTop) box.scrollTop = at * ROW;
+  };
   const heads = () => {
     const cols = visible();
     groups.replaceChildren(...cols.map(c => el('col', {style: `width:${c[4]}px`})));
@@ -104,13 +108,12 @@ const makeTable = () => {
     if (!step || !rows.length) return;
     event.preventDefault();
     const now = rows.indexOf(chosen), next = clamp(now < 0 ? 0 : now + step, rows.length - 1);
-    if ((next + 2) * ROW > box.scrollTop + box.clientHeight) box.scrollTop = (next + 3) * ROW - box.clientHeight;
-    if (next * ROW < box.scrollTop) box.scrollTop = next * ROW;
     choose(rows[next], false);
   });
   on(filter, 'input', update);
   on(only, 'change', update);
   watchers.push(() => {
+    show(rows.indexOf(chosen));
     for (const row of body.children) row.className = row.dataset.run === String(chosen) ? 'on' : row.className === 'on' ? '' : row.className;
   });
   const copy = button({onclick: async () => {

@@ -9,6 +9,15 @@ const trendTensors = [];
 let opDraws = [];
 let updateTrends = () => {};
 
+// What a cell of the pictures stands for.
+const cellsText = (dims, p) => {
+  const list = (dims.match(/\d+/g) || []).map(Number), many = list.reduce((a, b) => a * b, 1);
+  const before = list.slice(0, -2).reduce((a, b) => a * b, 1), each = many / (pictures.rows[p] * pictures.columns[p]);
+  return (list.length < 2 ? 'Pictures: the elements in rows' : 'Pictures: rows and columns are the last two dims') +
+    (before > 1 ? `, over all ${before} of the dims before` : '') +
+    (each > 1 ? `; a cell is the mean of some ${num(Math.round(each))} elements` + (pictures.pair[p] ? ', of |error| their greatest' : '') : '') + '.';
+};
+
 const tensorView = (run, t) => {
   const value = key => at(tensors[key], t, NaN), note = at(tensors.note, t, 0), quant = at(tensors.quant, t, 0), original = at(tensors.original, t, 0);
   const view = el('div', {class: 'tensor', 'data-tensor': t},
@@ -35,7 +44,7 @@ const tensorView = (run, t) => {
   view.append(histogramCanvas(t));
   if (p !== undefined) {
     view.append(el('div', {class: 'pics'}, thumbnail(p, 0, compared ? 'mine' : 'cells'), pictures.pair[p] ? thumbnail(p, 1, 'golden') : '',
-      pictures.pair[p] && pictures.ends[pictureAt[p].end + 6] ? thumbnail(p, 2, '|error|') : '', ...(pictures.pair[p] ? errorPictures(p) : [])), pictureTables(p));
+      pictures.pair[p] && pictures.ends[pictureAt[p].end + 6] ? thumbnail(p, 2, '|error|') : '', ...(pictures.pair[p] ? errorPictures(p) : [])), soft(cellsText(text(tensors.dims[t]), p)), pictureTables(p));
   }
   const same = runsOfOp.get(runs.op[run]);
   if (same.length > 1) {
