@@ -130,6 +130,8 @@ class Run:
                 inputs.append(values[i] if isinstance(i, str) else self.rounded(weights))
             if guilty and fault.kind == 'swapped':
                 inputs.reverse()
+            if guilty and fault.kind == 'overwritten':
+                inputs[0] = self.rounded(inputs[0].like(-v if i % 3 else v for i, v in enumerate(inputs[0].flat())))
             if guilty and fault.kind == 'missing':
                 values[name] = inputs[0]
                 continue

@@ -102,6 +102,17 @@ class Why(PlantedCase):
                 self.assertEqual(self.culprits(report), [])
                 self.assertIn('first cause: mine is shifted by 1 step: from Conv "conv0" at net/0 on', report['headline']['text'])
 
+    def test_what_was_overwritten_accuses_nobody(self):
+        for pair in PAIRS:
+            with self.subTest(pair=pair):
+                network = Network(8)
+                self.put('golden', Run(network, pair[1]))
+                self.put('mine', Run(network, pair[0], Fault('overwritten', 'relu0', 8)))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), [], report.get('headline'))
+                self.assertIn('first diverging operator: Relu "relu0" at net/0, not certain: its input 0 is not what the operator before '
+                              'it has written, which agrees: overwritten in between, or read too early', report['headline']['text'])
+
 
 if __name__ == '__main__':
     tool_case.main()

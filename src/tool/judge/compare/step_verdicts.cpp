@@ -272,8 +272,13 @@ class StepJudge {
       return Cause::none;
     if (!writer) return Cause::overwritten;
     if (*writer == *pair_.results[*wanted].pair.mine ||
-        mine.has_same_elements(*writer, *pair_.results[*wanted].pair.mine))
-      return Cause::none;
+        mine.has_same_elements(*writer, *pair_.results[*wanted].pair.mine)) {
+      // A card names the writer, whatever became of its elements.
+      const bool kept = mine.has_same_elements(*input.pair.mine, *writer);
+      return !kept && pair_.golden_content().has_same_elements(*input.pair.golden, *golden_writer)
+                 ? Cause::overwritten
+                 : Cause::none;
+    }
     op.other = writer;
     return Cause::other_input;
   }
