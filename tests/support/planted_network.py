@@ -88,8 +88,10 @@ class Network:
         for step in range(STEPS):
             for _, inputs, output in Run(self, 'float64').run(step):
                 for array in (*inputs, output):
-                    most = max(map(abs, array.flat()))
-                    self.scales[array.name] = max(self.scales.get(array.name, 0), most / 127)
+                    # Constants have a scale for each channel, which is their first axis.
+                    rows = array.rows if array.constant else [array.flat()]
+                    most = [max(map(abs, row)) / 127 for row in rows]
+                    self.scales[array.name] = list(map(max, most, self.scales.get(array.name, most)))
 
 
 class Run:
@@ -102,16 +104,18 @@ class Run:
     def stored(self, array):
         if self.dtype != 'int8':
             return array.flat()
-        scale = self.network.scales[array.name]
-        return [max(-128, min(127, round(v / scale))) for v in array.flat()]
+        return [max(-128, min(127, round(v / scale))) for v, scale in zip(array.flat(), self.scales(array))]
+
+    def scales(self, array):
+        scales = self.network.scales[array.name]
+        return [scale for scale in scales for _ in range(len(array.flat()) // len(scales))]
 
     def rounded(self, array):
         if self.dtype == 'float64':
             return array
         if self.dtype == 'int8':
-            scale = self.network.scales[array.name]
             return array.like(v if math.isnan(v) else struct.unpack('f', struct.pack('f', scale))[0] * q
-                              for v, q in zip(array.flat(), self.stored(array)))
+                              for v, q, scale in zip(array.flat(), self.stored(array), self.scales(array)))
         code = CODES[self.dtype][1]
         return array.like(struct.unpack(code, struct.pack(code, v))[0] for v in array.flat())
 
@@ -158,6 +162,8 @@ class Fault:
             rows = [[v * 2 for v in row] if i == most else row for i, row in enumerate(rows)]
         elif self.kind == 'wrong scale':
             rows = [[v * 0.5 for v in row] for row in rows]
+        elif self.kind == 'smaller':
+            rows = [[v * 0.8 for v in row] for row in rows]
         elif self.kind == 'transposed':
             return made.like(v for column in zip(*rows) for v in column)
         elif self.kind == 'shifted rows':
@@ -190,7 +196,8 @@ class PlantedCase(Case):
         if run.dtype != 'int8':
             return
         def told(name):
-            quant = {'scheme': 'affine', 'scale': [run.network.scales[name]], 'zero_point': [0]}
+            scales = run.network.scales[name]
+            quant = {'scheme': 'affine', 'scale': scales, 'zero_point': [0] * len(scales), **({'axis': 0} if len(scales) > 1 else {})}
             return {'tensor': name, 'quant': quant, **({'constant': True} if name in run.network.weights else {})}
         ops = [{'name': name, 'type': kind, 'inputs': [told(i if isinstance(i, str) else i[0]) for i in inputs], 'outputs': [told(name)]}
                for name, kind, inputs, _ in OPS]

@@ -6,11 +6,13 @@ tool_verdict_test.py OPDUMP [unittest arguments]. Standard library only.
 import json
 import os
 import random
+import struct
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
-from planted_network import Fault, NAMES, Network, OPS, PlantedCase, Run, STEPS  # noqa: E402
+from planted_network import CODES, Fault, NAMES, Network, OPS, PlantedCase, Run, STEPS  # noqa: E402
+from tool_case import record, tensor  # noqa: E402
 
 WITH_WEIGHTS = [op[0] for op in OPS if not all(isinstance(i, str) for i in op[2])]
 PLACED = [name for name in NAMES if name not in ('flat', 'fc', 'softmax')]
@@ -30,7 +32,7 @@ KINDS = {
 PAIRS = [('float32', 'float32'), ('float16', 'float32'), ('float16', 'float16'), ('int8', 'float32'), ('int8', 'int8')]
 
 
-class Why(PlantedCase):
+class Verdicts(PlantedCase):
     def judged(self, pair):
         return json.loads(self.run_tool('compare', 'mine', 'golden', '--json', *self.cards(pair), expect=(0, 1))[0])
 
@@ -102,6 +104,65 @@ class Why(PlantedCase):
                 self.assertEqual(self.culprits(report), [])
                 self.assertIn('first cause: mine is shifted by 1 step: from Conv "conv0" at net/0 on', report['headline']['text'])
 
+    def test_one_channel_of_a_weight(self):
+        """Another scale of one channel makes another constant of it, by the card of integers, too."""
+        for pair in PAIRS:
+            with self.subTest(pair=pair):
+                network = Network(5)
+                self.put('golden', Run(network, pair[1]))
+                spoilt = Network(5)
+                rows = spoilt.weights['w3'].rows
+                rows[6] = [v * 2 for v in rows[6]]
+                spoilt.scales['w3'][6] *= 2
+                self.put('mine', Run(spoilt, pair[0]))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), ['conv3'], report.get('headline'))
+                self.assertIn('first cause: Conv "conv3" at net/0, culprit: its constant input 1 is another', report['headline']['text'])
+
+    def test_fused_operators(self):
+        """A right fold agrees and is told; of a wrong one the operator that has it is the culprit."""
+        class Folded(Run):
+            def run(self, step, given=None):
+                for name, inputs, output in super().run(step, given):
+                    if name == 'conv3':
+                        held = inputs
+                    elif name == 'bn':
+                        yield 'conv3', held, output
+                    else:
+                        yield name, inputs, output
+        for pair in PAIRS[:3]:
+            with self.subTest(pair=pair):
+                network = Network(6)
+                self.put('golden', Run(network, pair[1]))
+                self.put('mine', Folded(network, pair[0]))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), [], report.get('headline'))
+                self.assertNotIn('headline', report)
+                told = [op['evidence'] for op in report['ops'] if op['name'] == 'conv3']
+                self.assertEqual(told, ['its output is that of golden\'s BatchNormalization "bn", which is fused into it'] * STEPS)
+                self.put('mine', Folded(network, pair[0], Fault('smaller', 'bn', 6)))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), ['conv3'], report.get('headline'))
+                self.assertIn('first cause: Conv "conv3" at net/0, culprit: its 2 inputs agree, its output is that of golden\'s '
+                              'BatchNormalization "bn", and is off', report['headline']['text'])
+
+    def test_namesakes_are_not_told_apart(self):
+        """Of two operators of one name, type, task and step nobody knows which is golden's."""
+        for pair in PAIRS[:3]:
+            with self.subTest(pair=pair):
+                network = Network(7)
+                self.put('golden', Run(network, pair[1]))
+                self.put('mine', Run(network, pair[0], Fault('wrong scale', 'conv1', 7)))
+                for side in ('golden', 'mine'):
+                    for path in self.files(side):
+                        if '/Conv.conv1.3.' in path or '/Conv.conv2.5.' in path:
+                            name = path.replace('conv1.3.', 'conv.3.').replace('conv2.5.', 'conv.3.')
+                            os.rename(self.path(side, path), self.path(side, name))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), [], report.get('headline'))
+                self.assertIn('first diverging operator: Conv "conv" at net/0, not certain: several operators of one type are called '
+                              'so at one step', report['headline']['text'])
+
     def test_what_was_overwritten_accuses_nobody(self):
         for pair in PAIRS:
             with self.subTest(pair=pair):
@@ -112,6 +173,19 @@ class Why(PlantedCase):
                 self.assertEqual(self.culprits(report), [], report.get('headline'))
                 self.assertIn('first diverging operator: Relu "relu0" at net/0, not certain: its input 0 is not what the operator before '
                               'it has written, which agrees: overwritten in between, or read too early', report['headline']['text'])
+
+    def test_swapped_outputs(self):
+        source = random.Random(9)
+        made = [[source.gauss(0, 1) for _ in range(64)] for _ in range(3)]
+        for dtype, (code, letter) in CODES.items():
+            with self.subTest(dtype=dtype):
+                x, p, q = [tensor(code, [64], struct.pack('<64' + letter, *(round(v * 30) if dtype == 'int8' else v for v in values)), name=b'')
+                           for values in made]
+                for side, outputs in (('golden', [p, q]), ('mine', [q, p])):
+                    self.write(side + '/20260131130559/0/net/1/0/Split.split.0.0.%016d' % 1, record([x], outputs))
+                report = self.judged((dtype, 'float32') if dtype != 'int8' else ('', ''))
+                self.assertEqual(report['headline']['text'], 'first cause: Split "split" at net/0, culprit: its outputs 0 and 1 are swapped: '
+                                                             'each agrees with the other one of golden')
 
 
 if __name__ == '__main__':
