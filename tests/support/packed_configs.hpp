@@ -87,9 +87,15 @@ inline PackedConfig packed_head(const std::string& head, bool& hex) {
   return config;
 }
 
-/// Reads the cases of one file: a head begins with "== ", its text follows, up to the next head. A last line
-/// "\" takes away the line break before it; a text of a "hex" case stands in hexadecimal. Lines before the
-/// first head are for people.
+/// Returns `text` in braces if a key begins it two blanks from the left, and in those of "dump" too if it begins four.
+inline std::string framed(const std::string& text) {
+  if (text.starts_with("    \"")) return "{\n  \"dump\": {\n" + text + "  }\n}\n";
+  return text.starts_with("  \"") ? "{\n" + text + "}\n" : text;
+}
+
+/// Reads the cases of one file: a head begins with "== ", its text follows, up to the next head, perhaps without its
+/// outer braces (`framed`). A last line "\" takes away the line break before it; a text of a "hex" case stands in
+/// hexadecimal. Lines before the first head are for people.
 inline std::vector<PackedConfig> read_packed_configs(const std::filesystem::path& path) {
   std::vector<PackedConfig> configs;
   bool hex = false;
@@ -100,6 +106,8 @@ inline std::vector<PackedConfig> read_packed_configs(const std::filesystem::path
       text = bytes_of_hex(text);
     else if (text.ends_with("\n\\\n"))
       text.resize(text.size() - 3);
+    else
+      text = framed(text);
   };
   std::istringstream file(read_file(path));
   for (std::string line; std::getline(file, line);) {

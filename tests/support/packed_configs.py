@@ -19,4 +19,8 @@ def packed_configs(dialect, folder):
             cases[name] = bytes.fromhex(text.decode())
         elif text.endswith(b'\n\\\n'):
             cases[name] = text[:-3]
+        elif text.startswith(b'    "'):
+            cases[name] = b'{\n  "dump": {\n' + text + b'  }\n}\n'
+        elif text.startswith(b'  "'):
+            cases[name] = b'{\n' + text + b'}\n'
     return {name[len(folder) + 1:]: text for name, text in cases.items() if name.startswith(folder + '/')}
