@@ -238,8 +238,8 @@ class Compare(Case):
         self.chain('mine', 3, constants={1: [5, 5, 5, -5]})
         verdicts, first = self.verdicts()
         self.assertEqual(verdicts, ['agrees', 'victim', 'victim'])
-        self.assertIn('first cause: what no operator of the dump writes is another: input 1 of Mul "op1" at net/0, a constant or an '
-                      'input of the model (', first)
+        self.assertIn('first cause: what no operator of the dump writes is another: input 1 of Mul "op1" at net/0, a constant, an '
+                      'input of the model, or the output of an operator that was not dumped (', first)
 
     def test_a_constant_of_the_card_makes_a_culprit(self):
         self.chain('golden', 3)

@@ -104,6 +104,29 @@ class Verdicts(PlantedCase):
                 self.assertEqual(self.culprits(report), [])
                 self.assertIn('first cause: mine is shifted by 1 step: from Conv "conv0" at net/0 on', report['headline']['text'])
 
+    def test_what_is_the_same_at_all_steps_need_not_be_a_constant(self):
+        """Where each step has the same inputs, nothing tells constants, and where operators were not dumped, nothing tells inputs."""
+        for pair in PAIRS[:3]:
+            with self.subTest(pair=pair):
+                network = Network(4)
+                network.inputs = network.inputs[:1] * len(network.inputs)
+                self.put('golden', Run(network, pair[1]))
+                for fault, said in ((Fault('other inputs', None, 4), 'input 0 of Conv "conv0"'), (Fault('other weight', 'conv1', 4), 'input 1 of Conv "conv1"')):
+                    self.put('mine', Run(network, pair[0], fault))
+                    report = self.judged(pair)
+                    self.assertEqual(self.culprits(report), [])
+                    self.assertIn('first cause: what no operator of the dump writes is another: %s at net/0, a constant, an input of the model, '
+                                  'or the output of an operator that was not dumped' % said, report['headline']['text'])
+                network = Network(4)
+                self.put('golden', Run(network, pair[1]))
+                self.put('mine', Run(network, pair[0], Fault('wrong scale', 'conv1', 4)))
+                for path in self.files():
+                    if '/Conv.conv1.' in path:
+                        os.remove(self.path(path))
+                report = self.judged(pair)
+                self.assertEqual(self.culprits(report), [])
+                self.assertIn('what no operator of the dump writes is another: input 0 of Relu "relu1"', report['headline']['text'])
+
     def test_one_channel_of_a_weight(self):
         """Another scale of one channel makes another constant of it, by the card of integers, too."""
         for pair in PAIRS:

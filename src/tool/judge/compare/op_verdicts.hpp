@@ -41,8 +41,8 @@ enum class Cause : std::uint8_t {
   other_input,      ///< it reads the output of another operator than golden's does
 
   // Proofs of what no operator is to blame for.
-  model_input,      ///< an input that no operator writes is another
-  unwritten_input,  ///< the same where a constant may be it, as nothing tells steps or constants apart
+  model_input,      ///< an input of the first operator, which none writes, is another
+  unwritten_input,  ///< the same of other operators, or where a constant may be it, as nothing tells steps apart
   missing,          ///< an operator before it is missing
   shifted,          ///< the values of another step
 

@@ -196,21 +196,30 @@ class StepJudge {
       const DumpTensor& tensor = pair_.my_tensor(result);
       const DumpTensor& golden = pair_.golden_tensor(result);
       if (tensor.is_output || error_of(paired).all <= healthy_constant(paired, tensor, golden)) continue;
-      if (!tensor.constant && !golden.constant && !is_constant(paired).value_or(false)) continue;
+      if (!tensor.constant && !golden.constant && !is_constant(op, paired).value_or(false)) continue;
       op.at = result;
       return true;
     }
     return false;
   }
 
-  /// Whether an input that no operator writes is the same at all steps, on both sides; nothing where there is
-  /// one step, or an operator writes it.
-  std::optional<bool> is_constant(const PairResult& input) {
+  /// Whether an input that no operator writes is the same at all steps, on both sides; nothing where an operator
+  /// writes it, or no step has another output.
+  std::optional<bool> is_constant(const OpVerdict& op, const PairResult& input) {
     if (!is_unwritten(input)) return std::nullopt;
     const std::optional<bool> mine = pair_.my_content().is_same_at_all_steps(*input.pair.mine);
     const std::optional<bool> golden = pair_.golden_content().is_same_at_all_steps(*input.pair.golden);
-    if (!mine) return std::nullopt;
+    if (!mine || (*mine && !gives_others(op))) return std::nullopt;
     return *mine && golden.value_or(true);
+  }
+
+  /// Whether golden's outputs of an operator are others at other steps; else all its inputs may be the same.
+  bool gives_others(const OpVerdict& op) {
+    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+      const TensorPair& pair = pair_.results[result].pair;
+      return pair.golden && pair_.my_tensor(result).is_output &&
+             !pair_.golden_content().is_same_at_all_steps(*pair.golden).value_or(true);
+    });
   }
 
   bool is_unwritten(const PairResult& input) {
@@ -262,9 +271,11 @@ class StepJudge {
     if (!writer && !golden_writer) {
       // A card that does not call it a constant makes it an input of the model.
       const bool carded = !mine.side().tensors[*input.pair.mine].name.empty();
-      const std::optional<bool> constant = carded ? false : is_constant(input);
+      const std::optional<bool> constant = carded ? false : is_constant(op, input);
       if (constant.value_or(false)) return Cause::constant;
-      return op.fed ? Cause::none : constant ? Cause::model_input : Cause::unwritten_input;
+      if (op.fed) return Cause::none;
+      // Behind other operators it may be the output of one that was not dumped.
+      return constant && &op == ops_.front() ? Cause::model_input : Cause::unwritten_input;
     }
     if (!golden_writer || op.fed) return Cause::none;
     const std::optional<std::size_t> wanted = pair_.result_of_golden(*golden_writer);

@@ -266,7 +266,7 @@ std::string VerdictReport::headline() const {
       if (op.cause == Cause::model_input)
         return text + "the model's inputs differ: " + input + ", which no operator of the dump writes" + off;
       return text + "what no operator of the dump writes is another: " + input +
-             ", a constant or an input of the model" + off;
+             ", a constant, an input of the model, or the output of an operator that was not dumped" + off;
     }
     case Cause::missing: {
       const DumpTensor input = my_tensor(*op.at);
