@@ -158,6 +158,11 @@ class Why(PlantedCase):
             self.write('%s/20260131130559/0/net/1/%d/%s.%s.%d.0.%016d' % (side, step, kind, name, turn, 1000 * step + turn + 1),
                        record([one(before, 0x1000 + 0x1000 * turn)] if before is not None else [], [one(after, 0x2000 + 0x1000 * turn)]))
 
+    def test_an_infinity_of_golden_alone_is_off(self):
+        self.flat('golden', [('a', 'Conv', [1, 2, 3, 9], [1, 2, 3, math.inf])])
+        self.flat('mine', [('a', 'Conv', [1, 2, 3, 9], [1, 2, 3, 4])])
+        self.assertEqual(self.why('mine', '-g', 'golden')['evidence'][-1], '  1 of 4 elements is off, at [3]')
+
     def test_without_golden_the_first_nan_is_a_proof(self):
         self.flat('mine', [('a', 'Conv', [1, 2], [3, 4]), ('b', 'Log', [3, 4], [5, math.nan]), ('c', 'Relu', [5, math.nan], [5, math.nan])])
         told = self.why('mine')
@@ -166,6 +171,18 @@ class Why(PlantedCase):
         self.assertEqual((told['op'], told['type'], told['cause'], told['certain']), ('b', 'Log', 'not a number', True))
         self.assertEqual(told['judged'], '6 tensors looked at, without a golden dump; -g GOLDEN tells more')
         self.assertEqual(told['not_judged'], [WITHOUT_JOURNAL])
+
+    def test_statistics_tell_the_first_nan(self):
+        titles = 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count'
+        rows = ('Input,0,16,DT_FLOAT,ND,2x2,4,0,2,4', 'Output,0,16,DT_FLOAT,ND,2x2,%s,0,2,4')
+        for name, most, counts in (('counted', 4, (',0,0,0', ',3,0,0')), ('ranges', 'nan', ('', ''))):
+            more = ',Nan Count,Negative Inf Count,Positive Inf Count' if counts[0] else ''
+            self.write(name + '/Log.b.0.0.1589195081588018.csv',
+                       '\n'.join([titles + more, rows[0] + counts[0], rows[1] % most + counts[1], '']))
+        self.assertEqual(self.why('counted')['headline'], 'first to be wrong: Log "b": 3 of 4 elements of output 0 are NaN, the first of '
+                                                          'the dump: all inputs of it are finite')
+        self.assertEqual(self.why('ranges')['headline'], 'not certain: Log "b": output 0 has NaN, the first of the dump: its input 0 is '
+                                                         'known by its range alone, and it may be a victim')
 
     def test_without_golden_what_is_no_proof_is_not_certain(self):
         inf = math.inf
@@ -223,6 +240,17 @@ class Why(PlantedCase):
         told = self.why('mine', '-g', 'long')
         self.assertEqual(told['headline'], 'not certain: Relu "b" at net/0: its output 0 cannot be compared: the shapes differ: mine '
                                            '[2], golden [3]')
+
+    def test_what_the_dump_lacks_is_told(self):
+        ops = [{'name': 'op%d' % i, 'type': 'Add', 'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [16]}]} for i in range(3)]
+        self.write('run.json', json.dumps({'steps': 2, 'models': [{'name': 'net', 'id': 1, 'ops': ops}]}))
+        os.mkdir(self.path('dump'))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': self.path('dump'), 'dump_list': [{'model_name': 'net'}]}}))
+        self.run_tool('replay', 'run.json', '--config', 'acl.json')
+        self.assertEqual(self.why('dump', expect=0)['not_judged'], [])
+        os.remove(self.path('dump', next(path for path in self.files('dump') if 'Add.op1.' in path)))
+        self.assertEqual(self.why('dump', expect=0)['not_judged'],
+                         ["what the dump lacks: it is not complete, 0 of 6 records lost, and 'opdump verify' tells all"])
 
     def test_usage(self):
         for arguments, said in (((), 'MINE, a dump, is missing'), (('a', 'b'), "not also 'b'"),

@@ -328,9 +328,9 @@ class AloneJudge {
  public:
   AloneJudge(const DumpSide& side, Answer& answer) : side_(side), answer_(answer) {}
 
-  void judge(const CardedOps* card) {
+  void judge() {
     look();
-    find_overwritten(card);
+    find_overwritten();
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Found& a, const Found& b) { return a.tensor < b.tensor; });
     auto first = std::find_if(found_.begin(), found_.end(), [](const Found& found) { return found.certain; });
@@ -363,6 +363,7 @@ class AloneJudge {
     std::uint64_t nans = 0;
     std::uint64_t over = 0;   ///< positive infinities
     std::uint64_t under = 0;  ///< negative infinities
+    bool counted = true;      ///< else 1 stands for some
   };
 
   /// Inputs stand before outputs, in the order of execution.
@@ -388,6 +389,7 @@ class AloneJudge {
       }
       ++looked;
       const auto are = [&](std::uint64_t count, const char* what) {
+        if (!odd->counted) return tensor_text(tensor) + " has " + what;
         return std::to_string(count) + " of " + count_text(tensor.elements, "element") + " of " +
                tensor_text(tensor) + (count == 1 ? " is " : " are ") + what;
       };
@@ -411,8 +413,11 @@ class AloneJudge {
                                        "operator that was not dumped")});
       }
       has_input |= !tensor.is_output;
-      if (!tensor.is_output && odd->over + odd->under != 0)
+      if (!tensor.is_output && odd->over + odd->under != 0) {
         doubt = "its " + tensor_text(tensor) + " has infinities";
+      } else if (!tensor.is_output && !odd->counted) {
+        doubt = "its " + tensor_text(tensor) + " is known by its range alone";
+      }
       if (tensor.is_output && !any_saturated) any_saturated = add_saturated(i, tensor);
     }
     answer_.any = looked != 0;
@@ -438,10 +443,13 @@ class AloneJudge {
   std::optional<Odd> odd_elements(const DumpTensor& tensor) const {
     if (tensor.summary) {
       const TensorSummary& told = *tensor.summary;
-      if (!told.nans && !told.negative_infinities && !told.positive_infinities && !told.max)
-        return std::nullopt;
-      return Odd{told.nans.value_or(told.mean && std::isnan(*told.mean) ? 1 : 0),
-                 told.positive_infinities.value_or(0), told.negative_infinities.value_or(0)};
+      if (told.nans && told.negative_infinities && told.positive_infinities)
+        return Odd{*told.nans, *told.positive_infinities, *told.negative_infinities};
+      if (!told.max || !told.min) return std::nullopt;
+      const auto any = [&](auto is) { return is(*told.max) || is(*told.min) || is(told.mean.value_or(0)); };
+      return Odd{any([](double v) { return std::isnan(v); }) ? 1U : 0U,
+                 any([](double v) { return std::isinf(v) && v > 0; }) ? 1U : 0U,
+                 any([](double v) { return std::isinf(v) && v < 0; }) ? 1U : 0U, false};
     }
     if (!tensor.problem.empty()) return std::nullopt;
     if (!can_be_non_finite(tensor.dtype)) return Odd{};
@@ -455,9 +463,9 @@ class AloneJudge {
     return for_each_number(side_, tensor, count) ? std::optional(odd) : std::nullopt;
   }
 
-  void find_overwritten(const CardedOps* card) {
+  void find_overwritten() {
     std::vector<std::string> errors;
-    for (const Edge& edge : find_edges(side_, card, errors)) {
+    for (const Edge& edge : find_edges(side_, nullptr, errors)) {
       const DumpTensor& from = side_.tensors[edge.from];
       const DumpTensor& to = side_.tensors[edge.to];
       // A view may lie in another order than what it is of.
@@ -485,9 +493,9 @@ void add_losses(const DumpComparison& dumps, Answer& answer) {
   if (journal.journals == 0) {
     answer.unjudged.push_back("whether records were lost: the dump has no journal");
   } else if (journal.lost != 0 || !journal.complete) {
-    answer.unjudged.push_back("the dump is not complete, " + std::to_string(journal.lost) + " of " +
-                              count_text(journal.written + journal.lost, "record") +
-                              " lost: 'opdump verify' says why");
+    answer.unjudged.push_back(
+        "what the dump lacks: it is " + journal.verdict + ", " + std::to_string(journal.lost) + " of " +
+        count_text(journal.written + journal.lost, "record") + " lost, and 'opdump verify' tells all");
   }
 }
 
@@ -538,7 +546,7 @@ int run_why(Words words) {
     if (interrupted()) die_of_interrupt();
     judge_against_golden(dumps.report(measures), answer);
   } else {
-    AloneJudge(dumps.mine(), answer).judge(dumps.my_card());
+    AloneJudge(dumps.mine(), answer).judge();
   }
   if (interrupted()) die_of_interrupt();
   add_losses(dumps, answer);

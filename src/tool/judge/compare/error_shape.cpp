@@ -52,7 +52,8 @@ class ErrorShape {
 
  private:
   bool near(double x, double y) const {
-    return x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= least_ + share_ * std::fabs(y);
+    if (x == y || (std::isnan(x) && std::isnan(y))) return true;
+    return std::isfinite(x - y) && std::fabs(x - y) <= least_ + share_ * std::fabs(y);
   }
 
   template <class Rule>
