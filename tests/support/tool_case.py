@@ -17,6 +17,7 @@ from with_numpy import numpy  # noqa: E402
 OPDUMP = ''
 DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'data', 'tool')
 CRASH = 99  # what a sanitizer makes of its findings
+SHARE = int(os.environ.get('OPDUMP_TEST_SHARE', '1'))  # of what is tried out exhaustively, one in so many
 
 FLOAT, FLOAT16, INT8, INT32, UINT8, INT64, DOUBLE, BOOL, STRING = 0, 1, 2, 3, 4, 9, 11, 12, 13
 COMPLEX64, QUINT16, BF16, INT4, UINT1, UINT2, COMPLEX32 = 16, 22, 27, 29, 30, 32, 33

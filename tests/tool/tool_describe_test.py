@@ -15,10 +15,9 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from model_files import (Table, onnx_model, onnx_node, onnx_tensor, onnx_value, tflite_code, tflite_model, tflite_op,
                          tflite_tensor)  # noqa: E402
 import tool_case  # noqa: E402
-from tool_case import Case  # noqa: E402
+from tool_case import SHARE, Case  # noqa: E402
 
 FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
-SHARE = int(os.environ.get('OPDUMP_TEST_SHARE', '1'))
 
 
 def onnx_net():

@@ -986,11 +986,11 @@ class Hostile(Case):
         return self.run_tool('verify', 'dump', '--quick', expect=(0, 1))[0].startswith('complete\n')
 
     def each_change(self, content):
-        for at in range(len(content)):
-            for mask in (0x01, 0x80, 0x2a):
-                yield at, content[:at] + bytes([content[at] ^ mask]) + content[at + 1:]
-            yield at, content[:at] + content[at + 1:]
-            yield at, content[:at]
+        """Each way to change each byte; of a share, other bytes for each way."""
+        ways = [lambda at, mask=mask: bytes([content[at] ^ mask]) + content[at + 1:] for mask in (0x01, 0x80, 0x2a)]
+        ways += [lambda at: content[at + 1:], lambda at: b'']
+        return ((at, content[:at] + way(at)) for i, way in enumerate(ways)
+                for at in range(i % tool_case.SHARE, len(content), tool_case.SHARE))
 
     def test_no_change_of_a_byte_passes_for_complete(self):
         for detail in ('records', 'gaps'):
