@@ -70,7 +70,7 @@ class Why(PlantedCase):
             exact, low = pair[0] != 'int8', pair[0] == 'int8'
             for kind, op, said in (
                     ('doubled channel', 'conv1', 'index 3 of axis 0' + (", each 2 times golden's" if exact else '')),
-                    ('wrong scale', 'conv1', "each 0.5 times golden's" if exact else "each 0.499 times golden's"),
+                    ('wrong scale', 'conv1', "each 0.5 times golden's" if exact else "each 0.49"),
                     ('shifted rows', 'conv1', "; they are golden's, moved 5 places to the front, round the end"),
                     ('transposed', 'conv1', "; they are golden's transposed, with the axes in the order 1,0"),
                     ('saturated', 'conv3', 'all of them at the ends of mine, -0.7'),
