@@ -74,6 +74,20 @@ class Overflow(Case):
             'model_id': 1, 'stream_id': 2, 'task_id': 3, 'task_type': 0, 'pc_start': '0x1008005b0000',
             'para_base': '0x100800297000', 'kernel_code': '0x1008005ae000', 'block_idx': 1, 'status': 272})
 
+    def test_names_without_a_stream(self):
+        self.put_op('Pooling.pool1.3.%d' % STAMP)
+        self.put_op('Pooling.other.3.7.%d' % STAMP)
+        self.put_blob(old_blob(), 'Opdebug.Node_OpDebug.59.%d' % (STAMP + 1))
+        out, error = self.overflow()
+        self.assertEqual(error, '')
+        self.assertIn('\n   operator Pooling pool1, ', out)
+        shown = self.run_tool('show', 'dump')[0].splitlines()
+        self.assertEqual([line.split()[:4] for line in shown if line.startswith(('Pool', 'Opd'))],
+                         [['Pooling', 'other', '3', '7'], ['Pooling', 'pool1', '3', '-'],
+                          ['Opdebug', 'Node_OpDebug', '59', '-']])
+        records = json.loads(self.run_tool('show', '--json', 'dump')[0])['records']
+        self.assertEqual([(record['task'], record.get('stream')) for record in records], [(3, 7), (3, None), (59, None)])
+
     def test_the_first_bad_operator_has_clean_inputs(self):
         nan = float('nan')
         for i, (inputs, outputs) in enumerate([((nan,), (nan,)), ((1,), (2,)), ((1,), (nan,)), ((1,), (nan,))]):

@@ -46,7 +46,7 @@ usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N] [--model CAR
                          stand for. Without it, the cards that lie beside the journal, 'opdump.*.model.json'
 
 An overflow dump has two files per operator that overflowed: its inputs and outputs, and what the device tells of
-it, Opdebug.Node_OpDebug.... Both are found by task and stream, and thread where names have one; every spelling of
+it, Opdebug.Node_OpDebug.... Both are found by task, and by stream and thread where names have them; every spelling of
 the prefix counts, and 'mapping.csv' is followed. Printed, and written to overflow_summary_{time}.txt, are model,
 stream, task and operator, the status in words, and what the tensors hold. What the device tells is also written as
 

@@ -101,7 +101,8 @@ void JsonListing::write_head(const ShownRecord& record) {
     json_.key("name").text(record.name->name);
   } else if (record.name) {
     json_.key("type").text(record.name->type).key("name").text(record.name->name);
-    json_.key("task").number(record.name->task).key("stream").number(record.name->stream);
+    json_.key("task").number(record.name->task);
+    if (record.name->stream != UINT64_MAX) json_.key("stream").number(record.name->stream);
     json_.key("unix_us").number(record.unix_us);
     if (record.unix_us != record.name->unix_us) json_.key("clock_us").number(record.name->unix_us);
   }

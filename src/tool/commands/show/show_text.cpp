@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kNoId = 65535;
 
 std::string id_text(std::uint64_t id) {
-  return id == kNoId ? "-" : std::to_string(id);
+  return id == kNoId || id == UINT64_MAX ? "-" : std::to_string(id);
 }
 
 /// The cells of min, max, mean and of what is no finite number.

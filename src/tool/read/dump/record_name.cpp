@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "opdump/base/text.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -17,6 +18,13 @@ std::string_view cut_last(std::string_view& text, char separator) {
   const std::string_view part = at == std::string_view::npos ? text : text.substr(at + 1);
   text = at == std::string_view::npos ? std::string_view() : text.substr(0, at);
   return part;
+}
+
+/// Whether the parts of a name are those of one of `whole` or `longer` parts without its fourth, the stream.
+bool lacks_only_stream(std::span<const std::string_view> parts, std::size_t whole, std::size_t longer) {
+  constexpr std::size_t kTimeDigits = 16;
+  if (parts.size() + 1 != whole && parts.size() + 1 != longer) return false;
+  return parts[3].size() == kTimeDigits;
 }
 
 }  // namespace
@@ -60,7 +68,14 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
     std::copy(parts.begin() + 3, parts.end(), parts.begin() + 2);
     --count;
   }
-  if (count != kShort && count != kLong) return std::nullopt;
+  constexpr std::size_t kTime = 4;
+  const bool has_stream = count == kShort || count == kLong;
+  if (!has_stream) {
+    if (!lacks_only_stream(std::span(parts).first(count), kShort, kLong)) return std::nullopt;
+    std::copy_backward(parts.begin() + kTime - 1, parts.end() - 1, parts.end());
+    parts[kTime - 1] = "0";
+    ++count;
+  }
   std::array<std::uint64_t, kLong> numbers{};
   for (std::size_t i = 2; i < count; ++i) {
     const std::optional<std::uint64_t> number = parse_decimal(parts[i]);
@@ -72,8 +87,8 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
   return RecordName{.type = parts[0],
                     .name = parts[1],
                     .task = numbers[2],
-                    .stream = numbers[3],
-                    .unix_us = numbers[4],
+                    .stream = has_stream ? numbers[3] : UINT64_MAX,
+                    .unix_us = numbers[kTime],
                     .has_thread = count == kLong,
                     .context = numbers[kContext],
                     .thread = numbers[kThread]};

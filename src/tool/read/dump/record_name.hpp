@@ -8,12 +8,12 @@ namespace opdump::tool {
 
 /// What a dump file's name says: `{type}.{name}.{task}.{stream}.{microseconds}`, which `.{task
 /// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of
-/// the task.
+/// the task; a name without a count may lack the stream, if its time has 16 digits.
 struct RecordName {
   std::string_view type{};
   std::string_view name{};
   std::uint64_t task = 0;
-  std::uint64_t stream = 0;
+  std::uint64_t stream = 0;  ///< UINT64_MAX: not told
   std::uint64_t unix_us = 0;
   bool name_only = false;  ///< nothing but the operator's name is told
 

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "src/tool/cli/decimal.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/journal/dump_clocks.hpp"
 
@@ -22,7 +21,7 @@ std::string_view directory_of(const FoundFile& file) {
 }
 
 /// The operators' files that overflows may be of, by their directory, task and stream, in the order of their
-/// time.
+/// time. A file whose name tells no stream is of any.
 class OpFiles {
  public:
   /// Before `read`: the file of the operator of which `block` of `debug_file` reports is wanted.
@@ -36,8 +35,9 @@ class OpFiles {
       if (is_op_debug_name(file.real_name)) continue;
       const std::optional<RecordName> name = parse_record_name(file.real_name);
       if (!name) continue;
-      const auto wanted = files_.find({std::string(directory_of(file)), name->task, name->stream});
-      if (wanted != files_.end())
+      const Key last = {std::string(directory_of(file)), name->task, name->stream};
+      const Key first = {std::get<0>(last), name->task, name->stream == UINT64_MAX ? 0 : name->stream};
+      for (auto wanted = files_.lower_bound(first); wanted != files_.end() && wanted->first <= last; ++wanted)
         wanted->second.push_back({file, name->unix_us, name->has_thread, name->context, name->thread});
     }
     for (auto& [key, found] : files_)
@@ -83,10 +83,9 @@ class OpFiles {
   std::map<Key, std::vector<Entry>> files_;
 };
 
-/// The vendor's documents have names without a stream too.
 std::uint64_t time_of(const FoundFile& file) {
-  if (const std::optional<RecordName> name = parse_record_name(file.real_name)) return name->unix_us;
-  return parse_decimal(std::string_view(file.real_name).substr(file.real_name.rfind('.') + 1)).value_or(0);
+  const std::optional<RecordName> name = parse_record_name(file.real_name);
+  return name ? name->unix_us : 0;
 }
 
 }  // namespace
