@@ -56,6 +56,19 @@ class Replay(Case):
         {'name': 'other', 'ops': [{'name': 'x', 'type': 'X', 'outputs': [{'fill': 'zeros', 'dtype': 'bool', 'shape': [1]}]}]}],
         'single_ops': [{'name': 's', 'type': 'Mul', 'outputs': [{'fill': 'ramp', 'dtype': 'uint8', 'shape': [3]}]}]}
 
+    def test_mindspore_makes_its_path_in_any_layout(self):
+        run = {'models': [{'name': 'm', 'ops': [{'name': 'n', 'type': 'T', 'outputs': [
+            {'fill': 'zeros', 'dtype': 'int8', 'shape': [3]}]}]}]}
+        for layout in (None, 'cann', 'mindspore_graph', 'mindspore_kernel'):
+            for more in ({'net_name': 'Net', 'iteration': 'all', 'support_device': [0], 'op_debug_mode': 0}, {}):
+                path = self.path('made', str(layout), str(len(more)))
+                config = {'common_dump_settings': {'dump_mode': 0, 'path': path, 'input_output': 0, 'kernels': [], **more}}
+                if layout is not None:
+                    config['opdump'] = {'layout': layout}
+                self.write('acl.json', json.dumps(config))
+                self.assertRegex(self.replay(run)[0], r'\nlost +nothing\n', config)
+                self.assertNotEqual(self.files(path), [])
+
     def test_a_run_that_the_disk_cannot_hold_is_refused_before_it_writes(self):
         tensor = {'fill': 'zeros', 'dtype': 'float32', 'shape': [2 ** 31, 2 ** 20]}
         run = {'steps': 3, 'models': [{'name': 'm', 'ops': [{'name': 'n', 'type': 'T', 'outputs': [tensor]}]}]}
@@ -143,7 +156,7 @@ class Replay(Case):
         self.config(dump_list=[{'model_name': 'Digits'}])
         self.assertIn('of RUN.json matches', self.replay(self.RUN, expect=3)[0])
         self.config(dump_list=[{}], dump_step='3')
-        self.assertIn('of RUN.json matches', self.replay(self.RUN, expect=3)[0])
+        self.assertIn('was captured: RUN.json runs 3 steps', self.replay(self.RUN, expect=3)[0])
         self.assertEqual(self.files('dump'), [])
 
     def test_journal(self):

@@ -28,9 +28,11 @@ inline int make_directories(const std::string& path) {
   return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
 }
 
-/// Makes the directory that `config` dumps to if the framework does: MindSpore makes it, CANN requires it.
+/// Makes the directory that `config` dumps to if the framework does: MindSpore, whose configs alone name a
+/// network, makes it, and CANN and torchair require it, but not for MindSpore's layouts.
 inline Status make_place(const DumpConfig& config) {
-  const int error = config.form.layout == Layout::cann ? 0 : make_directories(std::string(config.dump_path));
+  const bool required = config.form.layout == Layout::cann && config.net_name.empty();
+  const int error = required ? 0 : make_directories(std::string(config.dump_path));
   return error == 0 ? Status::ok : status_of(error);
 }
 
