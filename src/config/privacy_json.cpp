@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/plan/privacy.hpp"
 #include "src/config/option_reader.hpp"
 
@@ -112,6 +113,11 @@ bool PrivacyJson::settle(const JsonNode& node, const KeyPath& at, const DumpConf
     return refuse(
         ConfigFault::conflict, *node.member("keep"), at.key("keep"),
         "only \"layout\": \"cann\" has a place for it: take \"nothing\", or \"tensor\" with a crop");
+  if (rule.kept() == KeptAs::stats && digest_bytes(config.form) != 0)
+    return refuse(
+        ConfigFault::conflict, *node.member("keep"), at.key("keep"),
+        "does not go with \"digest\", which would be kept of the tensor instead: take \"digest\" if that may "
+        "leave the device, else \"shape\" or \"nothing\"");
   if (!rule.model().empty() && !knows_model(rule.model(), config))
     return refuse(ConfigFault::conflict, *node.member("model"), at.key("model"),
                   joined({in_quotes(rule.model()[0].text),

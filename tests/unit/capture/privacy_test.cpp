@@ -179,12 +179,14 @@ struct Rule {
   }
 };
 
-std::vector<Rule> random_rules(Random& random) {
+/// `digests`: statistics are not kept, which are then refused.
+std::vector<Rule> random_rules(Random& random, bool digests) {
   std::vector<Rule> rules(1 + random.below(4));
   for (Rule& rule : rules) {
     rule.op = static_cast<int>(random.below(4)) - 1;
     rule.tensor = static_cast<int>(random.below(kTensors + 1)) - 1;
     rule.kept = static_cast<KeptAs>(random.below(5));
+    if (digests && rule.kept == KeptAs::stats) rule.kept = KeptAs::digest;
     if (rule.op < 0 && rule.tensor < 0 && &rule != &rules.back()) rule.op = 0;
     if (rule.kept >= KeptAs::shape) continue;
     for (std::size_t axis = random.below(4); axis > 0; --axis) {
@@ -202,12 +204,12 @@ std::vector<Rule> random_rules(Random& random) {
 template <class Memory, std::size_t RingBytes>
 void search(std::uint32_t seed) {
   Random random(seed);
-  const std::vector<Rule> rules = random_rules(random);
+  const bool digests = random.below(5) == 0;
+  const std::vector<Rule> rules = random_rules(random, digests);
   std::string text;
   for (const Rule& rule : rules) text += (text.empty() ? "" : ",") + rule.text();
   const std::string_view formats[] = {"nano", "protobuf", "npy"};
   std::string options = R"(,"privacy_unmatched": "tell")";
-  const bool digests = random.below(5) == 0;
   if (digests) {
     options += R"(,"digest": "xxh3")";
   } else {
