@@ -17,9 +17,15 @@ inline bool is_dtype(std::int32_t dtype) {
   return dtype >= 0 && dtype < kKnownDTypes;
 }
 
+/// Whether C may name that kind of address; others mark parts of a record that are no tensors.
+inline bool is_address_kind(std::int32_t kind) {
+  return kind >= 0 && kind <= static_cast<std::int32_t>(AddressKind::nano_workspace);
+}
+
 /// Makes a view of `tensor` at `at`; not `ok` when none can say the same.
 inline Status put_view(const opdump_tensor& tensor, TensorView* at) {
   if (!is_dtype(tensor.dtype)) return status_of(TensorFault::no_dtype);
+  if (!is_address_kind(tensor.address_kind)) return Status::invalid_tensor;
   if (tensor.rank != 0 && tensor.shape == nullptr) return kMissing;
   TensorView& view = *::new (at) TensorView{.address = tensor.address,
                                             .bytes = tensor.bytes,

@@ -82,12 +82,18 @@ TEST_CASE("c api: tensors that cannot be handed on lose the record, counted") {
   tensors[0] = tensor_of_values();
   tensors[0].bytes = 15;
   CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
+  constexpr std::int32_t kNoKinds[] = {-1, 6, 7, 255, 0x100, 0x101, 0x102, INT32_MIN, INT32_MAX};
+  for (const std::int32_t kind : kNoKinds) {
+    tensors[0] = tensor_of_values();
+    tensors[0].address_kind = kind;
+    CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
+  }
   REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
   REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
   const opdump_counts counts = dump.counts();
-  CHECK(counts.wanted == 6);
-  CHECK(counts.invalid == 6);
-  CHECK(counts.lost == 6);
+  CHECK(counts.wanted == 6 + std::size(kNoKinds));
+  CHECK(counts.invalid == 6 + std::size(kNoKinds));
+  CHECK(counts.lost == 6 + std::size(kNoKinds));
   CHECK(counts.captured == 0);
   CHECK(dump.received.whole.empty());
 }
