@@ -33,10 +33,11 @@ class DmabufMemory final : public DeviceMemory {
   }
 
   /// Maps `bytes` bytes of the dma-buf `descriptor`, from its start; the address stands for the first of
-  /// them. The descriptor must stay open until `remove`, and remains the caller's. `permission_denied`,
+  /// them. The descriptor must stay open until `remove`, and remains the caller's. `invalid_argument` for a
+  /// descriptor of anything else, of which no call can make visible what a device wrote; `permission_denied`,
   /// `no_memory` or `invalid_argument` as mmap has it, `too_many_objects` when `kBuffers` are mapped.
   Result<Address> add(int descriptor, std::size_t bytes) {
-    if (bytes == 0) return Status::invalid_argument;
+    if (bytes == 0 || !is_dmabuf(descriptor)) return Status::invalid_argument;
     void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
     if (mapped == MAP_FAILED) return status_of_mmap(errno);
     const Result<Address> address = table_.add({static_cast<const std::byte*>(mapped), descriptor}, bytes);
@@ -88,6 +89,12 @@ class DmabufMemory final : public DeviceMemory {
   static Status status_of_mmap(int error) {
     if (error == EACCES || error == EPERM) return Status::permission_denied;
     return error == ENOMEM ? Status::no_memory : Status::invalid_argument;
+  }
+
+  /// Asks for a sync call of no kind, which a dma-buf refuses without waiting, and others do not know.
+  static bool is_dmabuf(int descriptor) {
+    dma_buf_sync request = {.flags = ~std::uint64_t{DMA_BUF_SYNC_VALID_FLAGS_MASK}};
+    return ::ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &request) == 0 || errno == EINVAL;
   }
 
   /// The kernel asks for another try with EINTR and EAGAIN.

@@ -19,7 +19,8 @@
 #include "tests/support/fakes.hpp"
 
 // A memfd is memory that is shared through a descriptor, as a dma-buf is, but knows no sync call. The call is
-// caught here, in front of the C library, and told apart: order, flags, and which call fails how.
+// caught here, in front of the C library, and told apart: order, flags, and which call fails how. A call with flags
+// that there are none of is refused as a dma-buf refuses it, or as what is none does.
 
 namespace {
 
@@ -29,6 +30,7 @@ struct SyncCalls {
   std::size_t calls = 0;
 };
 SyncCalls* sync_calls = nullptr;
+int error_of_no_flags = EINVAL;
 
 }  // namespace
 
@@ -37,6 +39,11 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) {
   va_start(arguments, request);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
+  if (request == DMA_BUF_IOCTL_SYNC && (static_cast<const dma_buf_sync*>(argument)->flags &
+                                        ~std::uint64_t{DMA_BUF_SYNC_VALID_FLAGS_MASK}) != 0) {
+    errno = error_of_no_flags;
+    return -1;
+  }
   if (sync_calls == nullptr || request != DMA_BUF_IOCTL_SYNC)
     return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   const std::size_t call = sync_calls->calls++;
@@ -81,6 +88,17 @@ class Syncs : public SyncCalls {
 };
 
 }  // namespace
+
+TEST_CASE("dmabuf: what is no dma-buf is refused when it is added") {
+  const Buffer buffer(64);
+  DmabufMemory<> memory;
+  for (const int error : {ENOTTY, EBADF}) {
+    error_of_no_flags = error;
+    CHECK(memory.add(buffer.descriptor(), buffer.bytes()).status() == Status::invalid_argument);
+  }
+  error_of_no_flags = EINVAL;
+  CHECK(memory.add(buffer.descriptor(), buffer.bytes()).ok());
+}
 
 TEST_CASE("dmabuf: each copy lies between two sync calls") {
   Syncs syncs;
