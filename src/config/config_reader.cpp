@@ -9,6 +9,7 @@
 #include "src/config/config_reader.hpp"
 #include "src/config/json/byte_words.hpp"
 #include "src/config/json/json_tree.hpp"
+#include "src/config/json/node_reader.hpp"
 #include "src/config/options_json.hpp"
 #include "src/config/refusal.hpp"
 
@@ -69,13 +70,15 @@ std::size_t find_too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// For CANN, a file without "dump" asks for nothing; so a misspelt "dump" gets a note.
+/// For CANN, a file without "dump" asks for nothing; so a misspelt "dump", and a key of its, gets a note.
 void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
        member = member->next()) {
-    if (const std::string_view near = closest(member->key(), kDialectKeys); !near.empty())
-      refusal.note(member->key_offset(), member->key(),
-                   joined({"unknown, and ignored; is it a slip of the keys for ", in_quotes(near), "?"}));
+    const std::string_view near = closest(member->key(), kDialectKeys);
+    const std::string why = near.empty() ? belongs_in(member->key(), {{"\"dump\"", kAclKeys}, kKeysOfList})
+                                         : joined({kSlipOfKeys, in_quotes(near), "?"});
+    if (!why.empty())
+      refusal.note(member->key_offset(), member->key(), joined({"unknown, and ignored", why}));
   }
 }
 

@@ -6,36 +6,13 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
+#include "src/config/json/node_reader.hpp"
 #include "src/config/option_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 24> kOptionKeys = {"ring_bytes",
-                                                          "when_full",
-                                                          "block_limit_ms",
-                                                          "journal",
-                                                          "file_format",
-                                                          "layout",
-                                                          "statistic_numbers",
-                                                          "trailing_comma",
-                                                          "max_bytes",
-                                                          "max_files",
-                                                          "reserve_bytes",
-                                                          "keep",
-                                                          "fsync",
-                                                          "watch",
-                                                          "history_steps",
-                                                          "after_steps",
-                                                          "history_bytes",
-                                                          "digest",
-                                                          "model_card",
-                                                          "privacy",
-                                                          "privacy_unmatched",
-                                                          "seal",
-                                                          "trigger",
-                                                          "trigger_limits"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -88,6 +65,22 @@ using NumberOf = typename Plain<Value>::Type;
 constexpr std::uint32_t kMaxSteps = 1'000'000;
 constexpr std::uint32_t kMinHistory = 4096;
 constexpr std::uint32_t kMaxHistory = 0x40000000;
+
+/// The number of bytes that "4M" or "64 KiB" means; empty for what is no such number.
+std::string plain_number(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  if (text.empty()) return decimal(number);
+  const std::size_t unit = kUnits.find(static_cast<char>(text[0] & ~0x20));
+  const std::string_view rest = text.substr(1);
+  if (unit == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return {};
+  const std::size_t shift = 10 * (unit + 1);
+  return number > UINT64_MAX >> shift ? std::string() : decimal(number << shift);
+}
 
 }  // namespace
 
@@ -177,7 +170,8 @@ bool OptionsJson::check_keys() {
     if (position_of(member->key(), kOptionKeys) != kOptionKeys.size()) continue;
     return refusal_.refuse(
         ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()),
-        joined({"unknown key; allowed: ", listed(kOptionKeys), did_you_mean(member->key(), kOptionKeys)}));
+        joined({"unknown key", belongs_in(member->key(), {kKeysOfDump, kKeysOfList}),
+                "; allowed: ", listed(kOptionKeys), did_you_mean(member->key(), kOptionKeys)}));
   }
   return true;
 }
@@ -191,6 +185,12 @@ bool OptionsJson::read_number(std::string_view key, std::uint64_t least, std::ui
   const JsonNode* node = find(key);
   if (node == nullptr) return false;
   const KeyPath at = kOpdump.key(key);
+  if (node->type() == JsonType::string) {
+    const std::string plain = plain_number(node->text());
+    good_ = false;
+    return refuse(ConfigFault::wrong_type, *node, at,
+                  joined({"a string, but it must be a number", plain.empty() ? "" : ": write ", plain}));
+  }
   good_ = check_type(node, JsonType::number, at);
   if (!good_) return false;
   const std::string_view text = number_text(*node);

@@ -140,8 +140,39 @@ std::string_view closest(std::string_view text, std::span<const std::string_view
   return best;
 }
 
+namespace {
+
+constexpr std::size_t kStem = 4;
+
+/// Empty unless exactly one of `words` begins as `text` does.
+std::string_view only_one_of_its_stem(std::string_view text, std::span<const std::string_view> words) {
+  if (text.size() < kStem) return {};
+  const std::string stem = folded(text.substr(0, kStem));
+  std::string_view found;
+  for (const std::string_view word : words) {
+    if (!word.starts_with(stem)) continue;
+    if (!found.empty()) return {};
+    found = word;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_misplaced_or_misspelt(const ConfigNote& note) {
+  return note.text.find(kSlipOfKeys) != std::string::npos || note.text.find(kBelongsIn) != std::string::npos;
+}
+
+std::string belongs_in(std::string_view key, std::initializer_list<KeysOf> objects) {
+  for (const KeysOf& one : objects) {
+    if (position_of(key, one.keys) != one.keys.size()) return joined({kBelongsIn, one.object});
+  }
+  return {};
+}
+
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> words) {
-  const std::string_view near = closest(text, words);
+  std::string_view near = closest(text, words);
+  if (near.empty()) near = only_one_of_its_stem(text, words);
   return near.empty() ? std::string() : joined({"; did you mean ", in_quotes(near), "?"});
 }
 

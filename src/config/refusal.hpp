@@ -84,10 +84,27 @@ std::string listed(std::span<const std::string_view> words);
 /// Where `word` is among `words`; their number when it is not.
 std::size_t position_of(std::string_view word, std::span<const std::string_view> words);
 
+/// How a note goes on that supposes a typing error, or that knows where a key belongs.
+inline constexpr std::string_view kSlipOfKeys = "; is it a slip of the keys for ";
+inline constexpr std::string_view kBelongsIn = "; it belongs in ";
+
+/// Whether a note is about a key that is unknown where it stands, and meant for one that counts.
+bool is_misplaced_or_misspelt(const ConfigNote& note);
+
+/// The keys of an object of a config, and what the object is called.
+struct KeysOf {
+  std::string_view object;
+  std::span<const std::string_view> keys;
+};
+
+/// The end of a sentence that says which of `objects` has that key; empty when none has.
+std::string belongs_in(std::string_view key, std::initializer_list<KeysOf> objects);
+
 /// The word that `text` is probably a typing error for; empty when none is close.
 std::string_view closest(std::string_view text, std::span<const std::string_view> words);
 
-/// The end of a sentence that asks for that word; empty when none is close.
+/// The end of a sentence that asks for that word, or for the only one with the same first four letters; empty
+/// when there is none.
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> words);
 
 }  // namespace OPDUMP_NAMESPACE

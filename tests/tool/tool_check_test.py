@@ -106,9 +106,67 @@ class Check(Case):
 
     def test_notes(self):
         self.write('acl.json', '{"dump": {"dump_path": ".", "dump_list": [{}], "dump_steps": "1"}}')
-        out, error = self.run_tool('check', 'acl.json')
+        out, error = self.run_tool('check', 'acl.json', expect=4)
         self.assertEqual(error, '')
+        self.assertTrue(out.startswith('acl.json: valid and active, but a key is misspelt or misplaced'), out)
         self.assertIn('acl.json:1:48: note: dump.dump_steps: unknown, and ignored; is it', out)
+
+    def test_a_key_in_the_wrong_object(self):
+        item = {'model_name': 'net'}
+        common = {'dump_mode': 0, 'path': '/dump', 'net_name': 'Net', 'iteration': 'all', 'input_output': 0, 'kernels': [],
+                  'support_device': [0], 'op_debug_mode': 0}
+        for config, key, where in (
+                ({'dump': {'dump_path': '.', 'dump_list': [item], 'layer': ['a']}}, 'dump.layer', 'an item of "dump_list"'),
+                ({'dump': {'dump_path': '.', 'dump_list': [item], 'ring_bytes': 4096}}, 'dump.ring_bytes', '"opdump"'),
+                ({'dump': {'dump_path': '.', 'dump_list': [{**item, 'dump_mode': 'all'}]}}, 'dump.dump_list[0].dump_mode',
+                 '"dump" itself'),
+                ({'dump': {'dump_path': '.', 'dump_list': [{**item, 'fsync': 'record'}]}}, 'dump.dump_list[0].fsync',
+                 '"opdump"'),
+                ({'dump_path': '.', 'dump_list': [item]}, 'dump_path', '"dump"'),
+                ({'common_dump_settings': {**common, 'trans_flag': True}}, 'common_dump_settings.trans_flag',
+                 '"e2e_dump_settings"'),
+                ({'common_dump_settings': common, 'e2e_dump_settings': {'saved_data': 'full'}},
+                 'e2e_dump_settings.saved_data', '"common_dump_settings"'),
+                ({'common_dump_settings': common, 'sample_num': 3}, 'sample_num', '"e2e_dump_settings"')):
+            active = 'dump_path' not in config
+            out, _ = self.run_tool('check', '-', stdin=json.dumps(config).encode(), expect=4 if active else 3)
+            self.assertIn('note: %s: unknown, and ignored; it belongs in %s\n' % (key, where), out)
+        config = {'dump': {'dump_path': '.', 'dump_list': [item]}, 'opdump': {'dump_step': '3'}}
+        self.assertIn('opdump.dump_step: unknown key; it belongs in "dump" itself; allowed: ',
+                      self.run_tool('check', '-', stdin=json.dumps(config).encode(), expect=1)[1])
+
+    def test_what_other_formats_allow_is_named(self):
+        for text, said in ((b'{"dump": {"dump_path": ".", // here\n"dump_list": []}}', '1:29: a comment, and JSON has none'),
+                           (b'{"dump": {"dump_path": "." /* here */, "dump_list": []}}', 'a comment, and JSON has none'),
+                           (b'{"dump": {"dump_path": ".",\n# here\n"dump_list": []}}', '2:1: a comment, and JSON has none'),
+                           (b'{"dump": {"dump_list": [{},]}}', '1:28: no comma may stand before this'),
+                           (b'{"dump": {"dump_path": ".", }}', '1:29: no comma may stand before this'),
+                           (b"{'dump': {}}", '1:2: a single quote'),
+                           (b'{"dump": {"dump_path": \'.\'}}', '1:24: a single quote')):
+            self.assertIn(said, self.run_tool('check', '-', stdin=text, expect=1)[1])
+
+    def test_values_of_another_spelling(self):
+        def refused(**objects):
+            config = {'dump': {'dump_path': '.', 'dump_list': [{}], **objects.get('dump', {})}}
+            if 'opdump' in objects:
+                config['opdump'] = objects['opdump']
+            return self.run_tool('check', '-', stdin=json.dumps(config).encode(), expect=1)[1]
+        self.assertIn('did you mean "stats"?', refused(dump={'dump_data': 'statistics'}))
+        self.assertIn('did you mean "ring_bytes"?', refused(opdump={'ring_size': 4096}))
+        for text, number in (('4M', '4194304'), ('64 KiB', '65536'), ('4096', '4096'), ('1gB', '1073741824')):
+            self.assertIn('a string, but it must be a number: write %s\n' % number, refused(opdump={'ring_bytes': text}))
+        for text in ('much', '4 apples', '', '99999999T', '-1'):
+            self.assertIn('a string, but it must be a number\n', refused(opdump={'ring_bytes': text}))
+
+    def test_why_nothing_is_switched_on(self):
+        for text, said in (('{"dump": {"dump_path": "."}}', 'note: dump.dump_list: missing, and nothing else'),
+                           ('{"dump": {"dump_path": ".", "dump_list": []}}', 'note: dump.dump_list: empty, and nothing else'),
+                           ('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', 'note: dump.dump_list: missing'),
+                           ('{"dump": {"dump_path": ".", "dump_scene": "watcher", "dump_list": []}}',
+                            'note: dump.dump_list: empty'),
+                           ('', '-: an empty file, which is valid and switches nothing on\n')):
+            self.assertIn(said, self.run_tool('check', '-', stdin=text.encode(), expect=3)[0])
+        self.assertNotIn('note', self.run_tool('check', '-', stdin=b'{"dump": {}}', expect=3)[0])
 
     def test_keys_that_are_not_acted_on_are_told(self):
         self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': [{}], 'dump_kernel_data': 'all'}}))
@@ -200,7 +258,8 @@ class Check(Case):
         self.assertEqual(got['error'], {'fault': 'not_in_list', 'key': 'dump.dump_mode', 'line': 1, 'column': 42,
                                         'offset': 41, 'acl_error': 100009, 'message_id': 'EP0002'})
         self.assertEqual(checked('[' * 11, expect=1)['error']['acl_error'], 100006)
-        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher", "dump_kernel_data": "all"}}')
+        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher", "dump_kernel_data": "all", '
+                      '"dump_list": [{"watcher_nodes": ["C"]}]}}')
         self.assertEqual((got['valid'], got['asked'], got['active'], got['watch'], got['notes'][0]['key']),
                          (True, True, True, True, 'dump.dump_kernel_data'))
         got = checked('{"dump": {"dump_path": ".", "dump_level": "op", "dump_step": "1|3-5", "dump_list": [{"model_name": "m\\n",'

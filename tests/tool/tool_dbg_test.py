@@ -65,7 +65,8 @@ class Dbg(Case):
         """Only there is "debug" a scene, and statistics the default."""
         self.run_tool('describe', 'net.dbg', '-o', 'run.json')
         self.write('acl.json', '{"dump": {"dump_path": "dump", "dump_scene": "debug"}}')
-        self.assertIn('dump.dump_scene', self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1])
+        self.assertIn('nano products alone, by whose rules a file is read where the model is a .dbg file',
+                      self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1])
         self.assertIn('overflow', self.run_tool('check', 'acl.json', '--model', 'net.dbg')[0])
         self.write('acl.json', '{"dump": {"dump_path": "dump", "dump_list": [{"model_name": "net", "layer": ["conv"]}]}}')
         self.assertIn('statistics of', self.run_tool('check', 'acl.json', '--model', 'net.dbg')[0])

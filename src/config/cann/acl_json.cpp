@@ -32,9 +32,6 @@ constexpr std::array<std::string_view, 7> kStats = {"Max",          "Min",      
 constexpr std::array<std::string_view, 9> kTexts = {"dump_path",  "dump_mode",        "dump_op_switch",
                                                     "dump_level", "dump_scene",       "dump_data",
                                                     "dump_debug", "dump_kernel_data", "dump_step"};
-constexpr std::array<std::string_view, 11> kAclKeys = {
-    "dump_path",  "dump_mode",        "dump_op_switch", "dump_level", "dump_scene", "dump_data",
-    "dump_debug", "dump_kernel_data", "dump_step",      "dump_stats", "dump_list"};
 
 class AclJson : NodeReader {
  public:
@@ -52,16 +49,25 @@ class AclJson : NodeReader {
     if (dump_.first() == nullptr) return true;
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
     const bool lists = nano_ ? !config.models.empty() : has_elements(dump_.member("dump_list"));
-    config.asked = lists || config.single_ops || config.overflow || config.watch ||
-                   config.exception != ExceptionDump::none;
+    config.asked = lists || config.single_ops || config.overflow || config.exception != ExceptionDump::none;
     config.active = config.asked;
-    note_unknown_keys(dump_, kDump, kAclKeys);
+    note_unknown_keys(dump_, kDump, kAclKeys, {kKeysOfList, kKeysOfOptions});
+    if (!config.asked) note_list();
     return true;
   }
 
  private:
   static constexpr KeyPath kDump{nullptr, "dump", KeyPath::kNoIndex};
   static constexpr KeyPath kList{&kDump, "dump_list", KeyPath::kNoIndex};
+
+  /// What most configs that ask for nothing lack.
+  void note_list() {
+    const bool there = dump_.member("dump_list") != nullptr;
+    note(there ? *dump_.member("dump_list") : dump_, kList,
+         joined({there ? "empty" : "missing",
+                 ", and nothing else is switched on: nothing is dumped; it names "
+                 "models and their operators, as in [{\"model_name\": \"net\", \"layer\": [\"conv1\"]}]"}));
+  }
 
   // Types.
 
@@ -108,6 +114,13 @@ class AclJson : NodeReader {
     constexpr ExceptionDump kDumps[] = {ExceptionDump::brief, ExceptionDump::brief, ExceptionDump::norm,
                                         ExceptionDump::detail, ExceptionDump::none};
     std::size_t scene = kScenes.size();
+    const JsonNode* const node = dump_.member("dump_scene");
+    if (node != nullptr && position_of(node->text(), kNanoScenes) != kNanoScenes.size())
+      return refuse(ConfigFault::not_in_list, *node, kDump.key("dump_scene"),
+                    joined({in_quotes(node->text()),
+                            " is for CANN's nano products alone, by whose rules a file is "
+                            "read where the model is a .dbg file; allowed here: ",
+                            listed(kScenes)}));
     if (!read_word("dump_scene", kScenes, scene)) return false;
     if (scene == kScenes.size()) return true;
     config.exception = kDumps[scene];

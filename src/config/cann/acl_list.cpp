@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "src/config/json/node_reader.hpp"
 #include "src/config/pattern/sorted_names.hpp"
 
 namespace opdump::config {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::size_t kMaxBlacklistEntries = 100;
 constexpr std::array<std::string_view, 2> kNameLists = {"layer", "watcher_nodes"};
 constexpr std::array<std::string_view, 2> kBlacklists = {"optype_blacklist", "opname_blacklist"};
-constexpr std::array<std::string_view, 6> kItemKeys = {
-    "model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"};
 
 /// With single operators an item may be present but empty; it then selects nothing of any model.
 bool names_something(const JsonNode& item, bool nano) {
@@ -112,7 +111,7 @@ bool AclList::check_item(const JsonNode& item, const KeyPath& at, const Context&
   }
   if (!check_ranges(item, at, context.level)) return false;
   note_wildcards(item, at);
-  note_unknown_keys(item, at, kItemKeys);
+  note_unknown_keys(item, at, kListKeys, {kKeysOfDump, kKeysOfOptions});
   return true;
 }
 
@@ -213,7 +212,7 @@ bool AclList::read_rule(const JsonNode& item, ModelRule& rule) {
   if (name != nullptr && !copy(name->text(), rule.model_name)) return false;
   if (!copy_texts(layer, rule.layers) || !sort_layers(rule, memory_)) return false;
   bool plain = true;
-  for (const std::string_view key : kItemKeys)
+  for (const std::string_view key : kListKeys)
     plain &= key == "model_name" || key == "layer" || !has_elements(item.member(key));
   if (plain) return true;
   const Result<std::span<ModelExtras>> extras = memory_.array<ModelExtras>(1);

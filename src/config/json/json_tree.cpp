@@ -385,8 +385,26 @@ class JsonReader {
     return syntax(flaw.offset, flaw.reason);
   }
 
+  /// What other languages allow at `offset`, and JSON does not; empty for anything else.
+  std::string_view habit_at(std::size_t offset) const {
+    const std::string_view from = text_.substr(offset);
+    if (from[0] == '#' || from.starts_with("//") || from.starts_with("/*"))
+      return "a comment, and JSON has none: take it out";
+    if (from[0] == '\'') return "a single quote: strings and keys stand in double quotes in JSON";
+    std::size_t before = offset;
+    while (before != 0 && is_space(text_[before - 1])) --before;
+    const bool after_comma = before != 0 && text_[before - 1] == ',';
+    if (after_comma && (from[0] == '}' || from[0] == ']'))
+      return "no comma may stand before this: take it out";
+    return {};
+  }
+
   bool syntax(std::size_t offset, std::string_view reason) {
-    if (offset >= text_.size()) reason = "the text ends too early: a value or a closing bracket is missing";
+    if (offset >= text_.size()) {
+      reason = "the text ends too early: a value or a closing bracket is missing";
+    } else if (const std::string_view habit = habit_at(offset); !habit.empty()) {
+      reason = habit;
+    }
     return refusal_.refuse(ConfigFault::syntax, offset, "", reason);
   }
 

@@ -52,14 +52,15 @@ std::string_view NodeReader::number_text(const JsonNode& number) const {
 }
 
 void NodeReader::note_unknown_keys(const JsonNode& object, const KeyPath& at,
-                                   std::span<const std::string_view> keys) {
+                                   std::span<const std::string_view> keys,
+                                   std::initializer_list<KeysOf> elsewhere) {
   for (const JsonNode* member = object.first(); member != nullptr && refusal_.takes_notes();
        member = member->next()) {
     if (position_of(member->key(), keys) != keys.size()) continue;
     const std::string_view near = closest(member->key(), keys);
-    const std::string slip =
-        near.empty() ? std::string() : joined({"; is it a slip of the keys for ", in_quotes(near), "?"});
-    refusal_.note(member->key_offset(), at.key(member->key()), joined({"unknown, and ignored", slip}));
+    const std::string why =
+        near.empty() ? belongs_in(member->key(), elsewhere) : joined({kSlipOfKeys, in_quotes(near), "?"});
+    refusal_.note(member->key_offset(), at.key(member->key()), joined({"unknown, and ignored", why}));
   }
 }
 

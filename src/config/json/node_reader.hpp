@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,54 @@
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
+
+/// The keys of "dump" in CANN's acl.json.
+inline constexpr std::array<std::string_view, 11> kAclKeys = {
+    "dump_path",  "dump_mode",        "dump_op_switch", "dump_level", "dump_scene", "dump_data",
+    "dump_debug", "dump_kernel_data", "dump_step",      "dump_stats", "dump_list"};
+
+/// The keys of an item of its "dump_list".
+inline constexpr std::array<std::string_view, 6> kListKeys = {
+    "model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"};
+
+/// The keys of "opdump" beside any dialect's own object.
+inline constexpr std::array<std::string_view, 24> kOptionKeys = {"ring_bytes",
+                                                                 "when_full",
+                                                                 "block_limit_ms",
+                                                                 "journal",
+                                                                 "file_format",
+                                                                 "layout",
+                                                                 "statistic_numbers",
+                                                                 "trailing_comma",
+                                                                 "max_bytes",
+                                                                 "max_files",
+                                                                 "reserve_bytes",
+                                                                 "keep",
+                                                                 "fsync",
+                                                                 "watch",
+                                                                 "history_steps",
+                                                                 "after_steps",
+                                                                 "history_bytes",
+                                                                 "digest",
+                                                                 "model_card",
+                                                                 "privacy",
+                                                                 "privacy_unmatched",
+                                                                 "seal",
+                                                                 "trigger",
+                                                                 "trigger_limits"};
+
+/// The keys of MindSpore's two objects.
+inline constexpr std::array<std::string_view, 13> kCommonKeys = {
+    "dump_mode",     "path",        "net_name",           "iteration",       "input_output",
+    "kernels",       "saved_data",  "statistic_category", "overflow_number", "support_device",
+    "op_debug_mode", "file_format", "initial_iteration"};
+inline constexpr std::array<std::string_view, 7> kE2eKeys = {
+    "enable",      "trans_flag", "stat_calc_mode",  "device_stat_precision_mode",
+    "sample_mode", "sample_num", "save_kernel_args"};
+
+inline constexpr KeysOf kKeysOfDump = {"\"dump\" itself", kAclKeys};
+inline constexpr KeysOf kKeysOfList = {"an item of \"dump_list\"", kListKeys};
+inline constexpr KeysOf kKeysOfOptions = {"\"opdump\"", kOptionKeys};
 
 /// The base of the readers of a config's objects. A check that fails has refused the text.
 class NodeReader {
@@ -55,8 +105,9 @@ class NodeReader {
   /// The characters of a number, as they are written.
   std::string_view number_text(const JsonNode& number) const;
 
-  /// Notes the members that no reader reads.
-  void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys);
+  /// Notes the members that no reader reads. `elsewhere`: keys of other objects of the same config.
+  void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys,
+                         std::initializer_list<KeysOf> elsewhere = {});
 
   /// False when `memory_` is full.
   bool copy(std::string_view text, std::string_view& to);

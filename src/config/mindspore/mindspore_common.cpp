@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/config/cann/dump_step.hpp"
+#include "src/config/json/node_reader.hpp"
 #include "src/config/mindspore/mindspore_kernels.hpp"
 #include "src/config/mindspore/mindspore_statistics.hpp"
 
@@ -14,10 +15,6 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 13> kCommonKeys = {
-    "dump_mode",     "path",        "net_name",           "iteration",       "input_output",
-    "kernels",       "saved_data",  "statistic_category", "overflow_number", "support_device",
-    "op_debug_mode", "file_format", "initial_iteration"};
 // The order of the words is that of the enumerations.
 constexpr std::array<std::string_view, 3> kMindSporeData = {"tensor", "statistic", "full"};
 constexpr std::array<std::string_view, 2> kFormats = {"bin", "npy"};
@@ -262,7 +259,7 @@ void MindSporeCommon::fix_side(DumpConfig& config) {
 }
 
 void MindSporeCommon::note_unread_keys() {
-  note_unknown_keys(*object_, kPath, kCommonKeys);
+  note_unknown_keys(*object_, kPath, kCommonKeys, {{"\"e2e_dump_settings\"", kE2eKeys}, kKeysOfOptions});
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -3,13 +3,12 @@
 #include <array>
 #include <string_view>
 
+#include "src/config/json/node_reader.hpp"
+
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 7> kE2eKeys = {
-    "enable",      "trans_flag", "stat_calc_mode",  "device_stat_precision_mode",
-    "sample_mode", "sample_num", "save_kernel_args"};
 // The order of the words is that of their numbers.
 constexpr std::array<std::string_view, 2> kSides = {"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"high", "low"};
@@ -45,7 +44,8 @@ bool MindSporeE2e::read_sample(std::uint32_t& number) {
 }
 
 void MindSporeE2e::note_unread_keys() {
-  if (object_ != nullptr) note_unknown_keys(*object_, kPath, kE2eKeys);
+  if (object_ != nullptr)
+    note_unknown_keys(*object_, kPath, kE2eKeys, {{"\"common_dump_settings\"", kCommonKeys}, kKeysOfOptions});
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -37,7 +37,8 @@ class MindSporeJson : NodeReader {
                     "missing: MindSpore's settings stand in there");
     if (!common_.read(config)) return false;
     settle(config);
-    note_unknown_keys(root_, KeyPath{}, kRootKeys);
+    note_unknown_keys(root_, KeyPath{}, kRootKeys,
+                      {{"\"common_dump_settings\"", kCommonKeys}, {"\"e2e_dump_settings\"", kE2eKeys}});
     common_.note_unread_keys();
     e2e_.note_unread_keys();
     return true;

@@ -195,10 +195,9 @@ class Torchair : NodeReader {
 
   bool check_word(std::string_view key, std::string_view word, Words words) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return true;
-    std::string reason = in_quotes(word) + " is not allowed; allowed: " + listed(words);
-    if (const std::string_view near = closest(word, words); !near.empty())
-      reason += "; did you mean " + in_quotes(near) + "?";
-    return refuse(ConfigFault::not_in_list, key, std::move(reason));
+    return refuse(
+        ConfigFault::not_in_list, key,
+        joined({in_quotes(word), " is not allowed; allowed: ", listed(words), did_you_mean(word, words)}));
   }
 
   bool check_dump_path() {

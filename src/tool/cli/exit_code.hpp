@@ -8,7 +8,7 @@ enum ExitCode : int {
   kExitFailed = 1,    ///< something failed or was refused; the messages say what
   kExitUsage = 2,     ///< the command line is wrong
   kExitInactive = 3,  ///< nothing is wrong, but nothing is switched on
-  kExitNever = 4,     ///< nothing was lost, but something that was asked for was never captured
+  kExitNever = 4,  ///< nothing went wrong, but something that was asked for was not, or will not be, captured
 };
 
 }  // namespace opdump::tool

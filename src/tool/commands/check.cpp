@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 #include "platform/posix/dump_store.hpp"
 #include "platform/storage/log_claim.hpp"
 #include "platform/storage/raw_storage.hpp"
+#include "src/config/refusal.hpp"
 #include "src/config/text/config_text.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/config/text/model_match.hpp"
@@ -78,6 +80,7 @@ exit status
   1  refused, or not readable; stderr says where and why
   2  the command line is wrong
   3  valid, and nothing that this build does is switched on
+  4  valid and active, but a key that looks misspelt or misplaced has no effect; a note says which
 )";
 
 /// What there is at the place of a config, and what of it a log has.
@@ -102,11 +105,18 @@ PlaceReport report_of_place(const DumpConfig& config) {
   return report;
 }
 
+/// Whether a key that seems to be meant for another has no effect.
+bool has_slip(const CheckedConfig& checked) {
+  return std::any_of(checked.notes.begin(), checked.notes.end(), config::is_misplaced_or_misspelt);
+}
+
 void print_words(const std::string& file, const CheckedConfig& checked, const PlaceReport& place,
                  const MatchReport* report) {
   const char* verdict = "valid and active";
+  if (has_slip(checked)) verdict = "valid and active, but a key is misspelt or misplaced, and has no effect";
   if (!checked.config.active)
     verdict = "valid, but it switches nothing on; 'opdump explain' tells of the keys that do";
+  if (checked.text().empty()) verdict = "an empty file, which is valid and switches nothing on";
   print_line(file + ": " + verdict);
   if (checked.config.active) {
     for (const std::string& line : config_lines(checked.config)) print_line("  " + line);
@@ -182,7 +192,8 @@ int run_check(Words words) {
     print_refusal(file, checked.error, checked.text());
   }
   if (status != Status::ok) return kExitFailed;
-  return checked.config.active ? kExitOk : kExitInactive;
+  if (!checked.config.active) return kExitInactive;
+  return has_slip(checked) ? kExitNever : kExitOk;
 }
 
 }  // namespace opdump::tool
