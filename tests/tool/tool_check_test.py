@@ -168,6 +168,24 @@ class Check(Case):
             self.assertIn(said, self.run_tool('check', '-', stdin=text.encode(), expect=3)[0])
         self.assertNotIn('note', self.run_tool('check', '-', stdin=b'{"dump": {}}', expect=3)[0])
 
+    def test_what_mindspore_takes_beyond_its_document_is_told(self):
+        def said(personality, e2e, **keys):
+            common = {'dump_mode': 0, 'path': '/dump', 'net_name': 'Net', 'iteration': 'all', 'input_output': 0,
+                      'kernels': [], 'support_device': [0], 'op_debug_mode': 0, **keys}
+            config = {'common_dump_settings': common, 'e2e_dump_settings': e2e}
+            return self.run_tool('check', '-', '--personality', personality, stdin=json.dumps(config).encode())[0]
+        sampled = {'sample_mode': 1, 'sample_num': 7}
+        self.assertIn('\n  sample  only the first 7 elements of each tensor\n', said('o0', sampled))
+        self.assertNotIn('sample', said('o0', {}))
+        self.assertRegex(said('o0', sampled, op_debug_mode=3), r'note: e2e_dump_settings\.sample_mode: 1 holds .* left out')
+        out = said('o0', {}, op_debug_mode=3, saved_data='statistic')
+        self.assertIn('\n  what    statistics of the inputs and outputs of operators that overflow', out)
+        self.assertRegex(out, r'note: common_dump_settings\.saved_data: .* no tensors\n')
+        self.assertRegex(said('cpu', {}, op_debug_mode=3), r'note: common_dump_settings\.op_debug_mode: 3 finds no overflow')
+        for enable in (True, False):
+            self.assertIn('note: e2e_dump_settings.enable: has no effect on CPU and GPU\n', said('cpu', {'enable': enable}))
+        self.assertNotIn('note: e2e_dump_settings.enable', said('o0', {'enable': False}))
+
     def test_keys_that_are_not_acted_on_are_told(self):
         self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': [{}], 'dump_kernel_data': 'all'}}))
         note = r'acl\.json:1:\d+: note: dump\.dump_kernel_data: .*not acted on'

@@ -111,12 +111,14 @@ class MindSporeJson : NodeReader {
   }
 
   void note_abilities(const DumpConfig& config) {
-    if (config.synchronous)
+    if (config.overflow) note_overflow(config);
+    if (rules_.are_cpu()) {
+      e2e_.note_key("enable", "has no effect on CPU and GPU");
+    } else if (config.synchronous) {
       e2e_.note_key("enable",
-                    rules_.are_cpu()
-                        ? "true has no effect on CPU and GPU"
-                        : "true only lets through what MindSpore ties to it (save_kernel_args, device "
-                          "statistics of overflows); when files are written is up to \"when_full\"");
+                    "true only lets through what MindSpore ties to it (save_kernel_args, device "
+                    "statistics of overflows); when files are written is up to \"when_full\"");
+    }
     if (config.statistics_in_dtype)
       e2e_.note_key("device_stat_precision_mode",
                     "\"low\" has no effect: statistics are computed as exactly as with \"high\", or more");
@@ -126,6 +128,22 @@ class MindSporeJson : NodeReader {
         "\"device\" holds where the program's device memory computes statistics, as that for OpenCL does; "
         "with others, that for Ascend among them, and for dtypes that it cannot, the host computes the same "
         "ones");
+  }
+
+  /// MindSpore's document has whole tensors alone with overflows, and on Ascend alone; the product takes more.
+  void note_overflow(const DumpConfig& config) {
+    if (rules_.are_cpu())
+      common_.note_key(
+          "op_debug_mode",
+          "3 finds no overflow in MindSpore on CPU and GPU; here it finds what the program reports");
+    if (config.sample_number != 0)
+      e2e_.note_key(
+          "sample_mode",
+          "1 holds for operators that overflow too: the element that did may be one of those left out");
+    if (config.form.data == DumpData::statistics)
+      common_.note_key(
+          "saved_data",
+          "\"statistic\" holds for operators that overflow too: only rows of a table come, no tensors");
   }
 
   const JsonNode& root_;

@@ -225,12 +225,16 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
                         ? "what    outputs of the watched operators, when another operator overwrites them"
                         : "what    outputs of the watched operators, when they and when suspects have run");
   } else if (config.overflow) {
-    lines.push_back("what    the inputs and outputs of operators that overflow" + overflow_text(config));
+    lines.push_back("what    " + data_text(config.form) +
+                    "the inputs and outputs of operators that overflow" + overflow_text(config));
     if (config.models.empty()) lines.push_back("models  every model: every operator");
   } else {
     lines.push_back("what    " + data_text(config.form) + std::string(mode_text(config.mode)) + " of " +
                     std::string(level_text(config.level)));
   }
+  if (config.sample_number != 0)
+    lines.push_back("sample  only the first " + count_text(config.sample_number, "element") +
+                    " of each tensor");
   const bool failures = config.exception != ExceptionDump::none;
   for (const ModelRule& rule : failures ? std::span<const ModelRule>{} : config.models)
     lines.push_back("models  " + rule_text(rule));
