@@ -168,6 +168,15 @@ class Check(Case):
             self.assertIn(said, self.run_tool('check', '-', stdin=text.encode(), expect=3)[0])
         self.assertNotIn('note', self.run_tool('check', '-', stdin=b'{"dump": {}}', expect=3)[0])
 
+    def test_torchair_options_that_do_nothing_here(self):
+        def run(expect=0, **options):
+            config = {'dump_config': {'enable_dump': True, 'dump_path': '.', **options}}
+            return ''.join(self.run_tool('check', '-', stdin=json.dumps(config).encode(), expect=expect))
+        self.assertIn('note: dump_config.quant_dumpable: has no effect here: it is ge.quant_dumpable (atc --quant_dumpable=1)',
+                      run(quant_dumpable=True))
+        self.assertIn('dump_config.dump_step: null, but it must be a string: torchair takes no None here, so leave it out\n',
+                      run(expect=1, dump_step=None))
+
     def test_what_mindspore_takes_beyond_its_document_is_told(self):
         def said(personality, e2e, **keys):
             common = {'dump_mode': 0, 'path': '/dump', 'net_name': 'Net', 'iteration': 'all', 'input_output': 0,

@@ -16,7 +16,7 @@ struct TorchairConfig {
   bool enable_dump = false;
   std::string_view dump_path = "./";  ///< a directory that exists; the dump lies in its rank folder
   std::string_view dump_mode = "all";
-  bool quant_dumpable = false;  ///< CANN does not know it: no effect
+  bool quant_dumpable = false;  ///< no effect here: the model's compiler follows it
   std::string_view dump_step{};
   std::string_view dump_layer{};  ///< names of operators with blanks between; empty: every operator
   std::string_view dump_data = "tensor";

@@ -89,7 +89,10 @@ class Torchair : NodeReader {
     if (options_.dump_config_path) pass_on(*options_.dump_config_path);
     note_set("data_dump_stage", "has no effect: it is for torchair's aclgraph modes");
     if (!options_.enable_dump) return true;
-    if (options_.quant_dumpable) note_set("quant_dumpable", "has no effect: CANN does not know it");
+    if (options_.quant_dumpable)
+      note_set("quant_dumpable",
+               "has no effect here: it is ge.quant_dumpable (atc --quant_dumpable=1), by which the compiler "
+               "keeps what is before quantisation when it makes the model");
     config.quant_dumpable = options_.quant_dumpable;
     config.mode = static_cast<DumpMode>(place_of(options_.dump_mode, kTorchairModes));
     config.form.data = static_cast<DumpData>(place_of(options_.dump_data, kTorchairData));
@@ -159,6 +162,10 @@ class Torchair : NodeReader {
   }
 
   bool read_text(const JsonNode& node, std::string_view& text) {
+    if (node.type() == JsonType::null)
+      return NodeReader::refuse(
+          ConfigFault::wrong_type, node, kPath.key(node.key()),
+          "null, but it must be a string: torchair takes no None here, so leave it out");
     if (!check_type(&node, JsonType::string, kPath.key(node.key()))) return false;
     text = node.text();
     return true;
