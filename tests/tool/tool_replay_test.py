@@ -69,6 +69,28 @@ class Replay(Case):
                 self.assertRegex(self.replay(run)[0], r'\nlost +nothing\n', config)
                 self.assertNotEqual(self.files(path), [])
 
+    def test_why_nothing_was_captured(self):
+        op = {'name': 'n', 'type': 'T', 'outputs': [{'fill': 'zeros', 'dtype': 'int8', 'shape': [3]}]}
+        run = {'steps': 2, 'models': [{'name': 'm', 'ops': [op]}]}
+        single = {'models': [], 'single_ops': [op]}
+        marked = {'common_dump_settings': {
+            'dump_mode': 2, 'path': self.path('made'), 'net_name': 'Net', 'iteration': 'all', 'input_output': 0,
+            'kernels': [], 'support_device': [0], 'op_debug_mode': 0}, 'e2e_dump_settings': {}}
+        dump = {'dump_path': 'dump'}
+        for config, tried, said in (
+                ({**dump, 'dump_debug': 'on'}, run, 'overflowed: '),
+                ({**dump, 'dump_scene': 'lite_exception'}, run, 'failed: '),
+                (marked, run, 'is marked: '),
+                ({**dump, 'dump_op_switch': 'on'}, run, 'of RUN.json runs outside a model: '),
+                ({**dump, 'dump_op_switch': 'on', 'dump_step': '1'}, single, 'is captured outside a model: '),
+                ({**dump, 'dump_step': '7', 'dump_list': [{}]}, run, 'was captured: RUN.json runs 2 steps, '),
+                ({**dump, 'dump_list': [{'model_name': 'M'}]}, run, 'of RUN.json matches the config: names ')):
+            self.write('acl.json', json.dumps(config if config is marked else {'dump': config}))
+            self.assertIn('\nnothing  ' + said, self.replay(tried, expect=3)[0], config)
+        faults = [{'step': 1, 'op': 'n', 'kind': 'overflow'}]
+        self.config(dump_debug='on')
+        self.assertNotIn('\nnothing', self.replay({**run, 'inject': faults})[0])
+
     def test_a_run_that_the_disk_cannot_hold_is_refused_before_it_writes(self):
         tensor = {'fill': 'zeros', 'dtype': 'float32', 'shape': [2 ** 31, 2 ** 20]}
         run = {'steps': 3, 'models': [{'name': 'm', 'ops': [{'name': 'n', 'type': 'T', 'outputs': [tensor]}]}]}

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -69,15 +70,40 @@ class ReplaySummary {
       return kExitInactive;
     }
     if (counts.wanted == 0) {
-      std::puts(
-          "nothing  of RUN.json matches the config: names of models and operators must be the same, "
-          "letter by letter, and the steps must be run");
+      std::printf("nothing  %s\n", why_nothing().c_str());
       return kExitInactive;
     }
     return kExitOk;
   }
 
  private:
+  /// Why a run that the config leaves no device out of captured nothing; the first reason that holds.
+  std::string why_nothing() const {
+    std::uint64_t wanted_ops = 0;
+    for (const std::unique_ptr<LoadedModel>& model : outcome_.models) wanted_ops += model->wanted_ops;
+    if (config_.exception != ExceptionDump::none)
+      return "failed: RUN.json's \"inject\" makes an operator fail, with \"kind\": \"exception\"";
+    if (config_.overflow && (config_.models.empty() || wanted_ops != 0))
+      return "overflowed: RUN.json's \"inject\" makes an operator overflow, with \"kind\": \"overflow\"";
+    if (wanted_ops == 0 && wants_only_marked())
+      return "is marked: the config asks for marked operators, those with \"marked\": true in RUN.json";
+    if (wanted_ops == 0 && config_.models.empty() && config_.single_ops)
+      return run_.single_ops.empty()
+                 ? "of RUN.json runs outside a model: the config asks for single operators alone, \"single_ops\""
+                 : "is captured outside a model: single operators have no step, and the config asks for steps";
+    if (wanted_ops == 0)
+      return "of RUN.json matches the config: names of models and operators must be the same, letter by letter";
+    if (config_.watch) return "was overwritten or ran: no watched operator wrote an output";
+    return "was captured: RUN.json runs " + count_text(run_.steps, "step") +
+           ", and the config asks for others (\"steps\" in RUN.json says how many)";
+  }
+
+  bool wants_only_marked() const {
+    return !config_.models.empty() &&
+           std::all_of(config_.models.begin(), config_.models.end(),
+                       [](const ModelRule& rule) { return rule.extras != nullptr && rule.extras->marked; });
+  }
+
   void print_ops(const std::vector<RunOp>& run, const std::vector<PlacedOp>& ops) const {
     Table table("  ", "llr");
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -132,6 +158,10 @@ class ReplaySummary {
       const std::string place = printable(config_.dump_path);
       std::printf("journal  in the flash log there; 'opdump extract %s -o DIR' gets all of it\n",
                   place.c_str());
+      return;
+    }
+    if (counts.wanted == 0 && !dumps_on(config_, run_.device_id)) {
+      std::puts("journal  none: the config leaves the device out");
       return;
     }
     const std::string directory = dump_directory();
