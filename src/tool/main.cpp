@@ -1,7 +1,9 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "src/config/refusal.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/options.hpp"
@@ -45,7 +47,7 @@ Try a config at the desk, look at the dump, and load a tensor in Python:
   opdump convert -r -d dump -out arrays
   python3 -c 'import numpy; print(numpy.load("arrays/.../Conv2D.conv1.0.0.1589195081588018.output.0.npy"))'
 
-'opdump COMMAND --help' explains a command with examples. 'opdump --version' prints the version.
+'opdump help COMMAND' explains a command with examples. 'opdump --version' prints the version.
 
 exit status
   0  it worked
@@ -83,6 +85,10 @@ int run(Words words) {
   for (const Command& command : kCommands) {
     if (command.name == name) return command.run(words.subspan(1));
   }
+  if (name == "help" && words.size() > 1) {
+    const char* const help[] = {words[1], "--help"};
+    return run(help);
+  }
   if (name == "--help" || name == "-h" || name == "help") {
     std::fputs(kToolHelp, stdout);
     return kExitOk;
@@ -91,7 +97,10 @@ int run(Words words) {
     std::puts("opdump " OPDUMP_VERSION);
     return kExitOk;
   }
-  return usage_error({}, "unknown command '" + std::string(name) + "'");
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.push_back(command.name);
+  return usage_error(
+      {}, "unknown command '" + std::string(name) + "'" + opdump::config::did_you_mean(name, names));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ class CommandLine(Case):
         out, error = self.run_tool(*arguments, expect=2)
         self.assertEqual(out, '')
         self.assertEqual(error.count('\n'), 1, error)
-        self.assertRegex(error, r"; see 'opdump( \w+)? --help'\n$")
+        self.assertRegex(error, r"(;|\?) see 'opdump( \w+)? --help'\n$")
         return error
 
     def test_help_of_everything_names_examples_and_exit_codes(self):
@@ -27,6 +27,11 @@ class CommandLine(Case):
             for piece in ('usage: opdump', 'exit status', '\n  0  ', '\n  2  ', 'opdump ' + ' '.join(words)):
                 self.assertIn(piece, out)
             self.assertLessEqual(max(map(len, out.splitlines())), 118)
+
+    def test_help_of_a_command(self):
+        for command in ('show', 'verify', 'replay'):
+            self.assertEqual(self.run_tool('help', command), self.run_tool(command, '--help'))
+        self.assertEqual(self.run_tool('help'), self.run_tool('--help'))
 
     def test_a_dump_has_the_same_name_in_all_commands(self):
         self.write('d/' + tool_case.NAME, tool_case.record([], [tool_case.tensor(
@@ -45,7 +50,12 @@ class CommandLine(Case):
 
     def test_usage_errors_say_what_is_wrong(self):
         self.assertIn('a command is missing', self.usage())
-        self.assertIn("unknown command 'shwo'", self.usage('shwo'))
+        self.assertIn('unknown command \'shwo\'; did you mean "show"? see', self.usage('shwo'))
+        self.assertIn("unknown command 'frobnicate'; see", self.usage('frobnicate'))
+        self.assertIn('unknown command \'shwo\'; did you mean "show"? see', self.usage('help', 'shwo'))
+        self.assertIn('unknown option \'--stat\'; did you mean "--stats"? see', self.usage('show', '--stat', 'x'))
+        self.assertIn('unknown option \'--dumpfile\'; did you mean "--dump_file"? see', self.usage('convert', '--dumpfile', 'x'))
+        self.assertIn("unknown option '-q'; see", self.usage('convert', '-q', 'x'))
         self.assertIn('a PATH is missing', self.usage('show'))
         self.assertIn("unknown option '--all'", self.usage('show', '--all', 'x'))
         self.assertIn("'-d' needs a value", self.usage('convert', '-d'))

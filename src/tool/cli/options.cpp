@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "src/config/refusal.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/messages.hpp"
 
@@ -11,9 +12,20 @@ namespace opdump::tool {
 int usage_error(std::string_view command, const std::string& reason) {
   std::string name = "opdump";
   if (!command.empty()) name.append(" ").append(command);
-  say(name + ": " + reason + "; see '" + name + " --help'");
+  say(name + ": " + reason + (reason.ends_with('?') ? " see '" : "; see '") + name + " --help'");
   return kExitUsage;
 }
+
+namespace {
+
+/// The end of a sentence; of short names, most are near to one another.
+std::string near_option(std::string_view name, std::span<const Option> options) {
+  std::vector<std::string_view> names = {"--help"};
+  for (const Option& option : options) names.insert(names.end(), {option.name, option.other_name});
+  return name.size() < 4 ? std::string() : config::did_you_mean(name, names);
+}
+
+}  // namespace
 
 std::optional<int> read_options(const CommandLine& line, Words words, std::vector<std::string>& rest) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -36,7 +48,8 @@ std::optional<int> read_options(const CommandLine& line, Words words, std::vecto
     for (const Option& option : line.options) {
       if (option.name == name || (!option.other_name.empty() && option.other_name == name)) found = &option;
     }
-    if (found == nullptr) return usage_error(line.command, "unknown option '" + name + "'");
+    if (found == nullptr)
+      return usage_error(line.command, "unknown option '" + name + "'" + near_option(name, line.options));
     if (found->flag != nullptr) {
       if (equals != std::string_view::npos) return usage_error(line.command, "'" + name + "' takes no value");
       *found->flag = true;
