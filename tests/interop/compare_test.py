@@ -16,9 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import msaccucmp  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 from tool_case import record, tensor  # noqa: E402
 
@@ -52,36 +51,9 @@ def change(values, how, random):
     return mine, golden
 
 
-def padded(values, *multiples):
-    """With zeros behind its last axes, up to multiples."""
-    axes = [(0, 0)] * (values.ndim - len(multiples))
-    axes += [(0, -size % multiple) for size, multiple in zip(values.shape[-len(multiples):], multiples)]
-    return numpy.pad(values, axes)
-
-
-def nc1hwc0(values):
-    n, c, h, w = values.shape
-    blocks = padded(values, 16, 1, 1)
-    return blocks.reshape(n, -1, 16, h, w).transpose(0, 1, 3, 4, 2)
-
-
-def fractal_nz(values):
-    blocks = padded(values, 16, 16)
-    rows, columns = blocks.shape[-2:]
-    return numpy.moveaxis(blocks.reshape(*values.shape[:-2], rows // 16, 16, columns // 16, 16), -2, -4)
-
-
-def fractal_z(values):
-    n, c, h, w = values.shape
-    blocks = padded(values, 16, 16, 1, 1)
-    n16, c16 = blocks.shape[:2]
-    blocks = blocks.reshape(n16 // 16, 16, c16 // 16, 16, h, w).transpose(2, 4, 5, 0, 1, 3)
-    return blocks.reshape(c16 // 16 * h * w, n16 // 16, 16, 16)
-
-
 # Of both sides, which the vendor restores then.
-DEVICE_FORMATS = [(3, nc1hwc0, (2, 19, 3, 5)), (3, nc1hwc0, (1, 16, 7, 1)), (29, fractal_nz, (35, 20)),
-                  (29, fractal_nz, (16, 33)), (29, fractal_nz, (3, 17, 18)), (4, fractal_z, (20, 35, 3, 2))]
+DEVICE_FORMATS = [(3, 'NC1HWC0', (2, 19, 3, 5)), (3, 'NC1HWC0', (1, 16, 7, 1)), (29, 'FRACTAL_NZ', (35, 20)),
+                  (29, 'FRACTAL_NZ', (16, 33)), (29, 'FRACTAL_NZ', (3, 17, 18)), (4, 'FRACTAL_Z', (20, 35, 3, 2))]
 
 
 def put(folder, number, sides):
@@ -106,10 +78,10 @@ def make_dumps(folder):
         put(folder, number, sides)
     for number, (descr, how) in enumerate(((d, h) for d in ('<f4', '<f2', '<i4', '|i1') for h in CHANGES), 1000):
         sides = {'mine': [], 'golden': []}
-        for code, make, shape in DEVICE_FORMATS:
+        for code, fmt, shape in DEVICE_FORMATS:
             values = (random.standard_normal(shape) * 3 + 5).astype(descr)
             for side, array in zip(('mine', 'golden'), change(values, how, random)):
-                blocks = make(array)
+                blocks = msaccucmp.blocked(array, fmt)
                 sides[side].append(tensor(DTYPES[descr], list(blocks.shape), blocks.tobytes(), fmt=code,
                                           original=list(shape)))
         put(folder, number, sides)
@@ -138,12 +110,7 @@ def alike(ours, theirs, column):
 
 
 def main():
-    msaccucmp = os.environ.get('OPDUMP_MSACCUCMP')
-    if not msaccucmp or numpy is None:
-        print('skipped: OPDUMP_MSACCUCMP does not name the folder of the vendor\'s msaccucmp, or NumPy is missing')
-        return SKIPPED
-    if os.path.isdir(msaccucmp):
-        msaccucmp = os.path.join(msaccucmp, 'msaccucmp.py')
+    vendor = msaccucmp.found()
     opdump = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix='opdump_compare') as folder:
         make_dumps(folder)
@@ -151,8 +118,8 @@ def main():
         # Some diverge, which is the exit status 1.
         subprocess.run([opdump, *arguments, os.path.join(folder, 'ours')], check=False, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
-        subprocess.run([sys.executable, os.path.basename(msaccucmp), *arguments, os.path.join(folder, 'theirs')],
-                       cwd=os.path.dirname(os.path.abspath(msaccucmp)), check=False, stdout=subprocess.DEVNULL,
+        subprocess.run([sys.executable, vendor, *arguments, os.path.join(folder, 'theirs')],
+                       cwd=os.path.dirname(vendor), check=False, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         ours, theirs = rows_of(os.path.join(folder, 'ours')), rows_of(os.path.join(folder, 'theirs'))
     failed = checked = same = 0

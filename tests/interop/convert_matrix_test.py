@@ -21,11 +21,11 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import msaccucmp  # noqa: E402
 import proto_record  # noqa: E402
 import tool_case  # noqa: E402
+from msaccucmp import SKIPPED, blocked  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 STAMP = 1589195081588018
@@ -45,34 +45,6 @@ PAIRS = {'NC1HWC0': ['NCHW', 'NHWC', 'HWCN'], 'FRACTAL_Z': ['NCHW', 'HWCN'], 'FR
 
 def up(value, block=16):
     return -(-value // block)
-
-
-def blocked(array, fmt, block=16):
-    """An NCHW, NCDHW or matrix array as `fmt` has it in memory, zeros for padding."""
-    def pad(a, axis, size):
-        widths = [(0, 0)] * a.ndim
-        widths[axis] = (0, -a.shape[axis] % size)
-        return numpy.pad(a, widths)
-    if fmt in ('ND', 'NCHW', 'NCDHW'):
-        return array
-    if fmt == 'NHWC':
-        return array.transpose(0, 2, 3, 1)
-    if fmt == 'HWCN':
-        return array.transpose(2, 3, 1, 0)
-    if fmt == 'FRACTAL_NZ':
-        a = pad(pad(array, -1, block), -2, 16)
-        a = a.reshape(a.shape[:-2] + (a.shape[-2] // 16, 16, a.shape[-1] // block, block))
-        axes = list(range(a.ndim - 4)) + [a.ndim - 2, a.ndim - 4, a.ndim - 3, a.ndim - 1]
-        return a.transpose(axes)
-    a = pad(array, 1, block)
-    a = a.reshape((a.shape[0], a.shape[1] // block, block) + a.shape[2:])
-    if fmt == 'NC1HWC0':
-        return a.transpose(0, 1, 3, 4, 2)
-    if fmt == 'NDC1HWC0':
-        return a.transpose(0, 3, 1, 4, 5, 2)
-    a = pad(a, 0, 16)  # FRACTAL_Z
-    n, c1, c0, h, w = a.shape
-    return a.reshape(n // 16, 16, c1, c0, h, w).transpose(2, 4, 5, 0, 1, 3).reshape(c1 * h * w, n // 16, 16, c0)
 
 
 class Set:
@@ -358,19 +330,11 @@ def check_losses(checks, folder):
 
 
 def main():
-    if numpy is None:
-        print('skipped: there is no NumPy')
-        return SKIPPED
-    msaccucmp = os.environ.get('OPDUMP_MSACCUCMP')
-    if not msaccucmp:
-        print('skipped: OPDUMP_MSACCUCMP does not name the folder of the vendor\'s msaccucmp')
-        return SKIPPED
-    if os.path.isdir(msaccucmp):
-        msaccucmp = os.path.join(msaccucmp, 'msaccucmp.py')
+    vendor = msaccucmp.found()
     if subprocess.run([sys.executable, '-c', 'import psutil'], stderr=subprocess.DEVNULL, check=False).returncode != 0:
         print('skipped: msaccucmp needs the Python package psutil for folders')
         return SKIPPED
-    checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(msaccucmp), os.path.abspath(sys.argv[2]))
+    checks = Checks(os.path.abspath(sys.argv[1]), vendor, os.path.abspath(sys.argv[2]))
     with tempfile.TemporaryDirectory(prefix='opdump_matrix') as folder:
         for check in (check_dtypes, check_formats, check_op_debug, check_bugs, check_small_floats, check_losses):
             check(checks, folder)

@@ -13,14 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from msaccucmp import PLAIN, needs_numpy  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
-PLAIN = {'float32': '<f4', 'float16': '<f2', 'float64': '<f8', 'int8': '|i1', 'int16': '<i2', 'int32': '<i4',
-         'int64': '<i8', 'uint8': '|u1', 'uint16': '<u2', 'uint32': '<u4', 'uint64': '<u8', 'bool': '|b1',
-         'complex64': '<c8', 'complex128': '<c16'}
 BITS = {'bfloat16': 16, 'int4': 4, 'int2': 2, 'uint2': 2, 'uint1': 1, 'complex32': 32, 'hifloat8': 8,
         'float8_e5m2': 8, 'float8_e4m3fn': 8, 'float6_e3m2': 6, 'float4_e2m1': 4}
 PROTO_CODES = {'float32': 1, 'float16': 2, 'int8': 3, 'uint8': 4, 'int16': 5, 'uint16': 6, 'int32': 7, 'int64': 8,
@@ -181,9 +177,7 @@ def check_protobuf(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    if numpy is None:
-        print('skipped: there is no NumPy')
-        return SKIPPED
+    needs_numpy()
     with tempfile.TemporaryDirectory() as folder:
         check_npy(tool, folder)
     with tempfile.TemporaryDirectory() as folder:

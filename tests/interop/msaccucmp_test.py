@@ -18,14 +18,11 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import msaccucmp  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
-PLAIN = {'float32': '<f4', 'float16': '<f2', 'float64': '<f8', 'int8': '|i1', 'int16': '<i2', 'int32': '<i4',
-         'int64': '<i8', 'uint8': '|u1', 'uint16': '<u2', 'uint32': '<u4', 'uint64': '<u8', 'bool': '|b1',
-         'complex64': '<c8', 'complex128': '<c16', 'resource': '<i8'}
+PLAIN = dict(msaccucmp.PLAIN, resource='<i8')
 # Dtypes that are written as bytes, with their bits per element.
 AS_BYTES = {'complex32': 32, 'int4': 4, 'int2': 2, 'uint2': 2, 'hifloat8': 8, 'float8_e5m2': 8, 'float8_e4m3fn': 8,
             'float8_e8m0': 8, 'float6_e3m2': 6, 'float4_e2m1': 4, 'qint8': 8, 'quint16': 16, 'dual_sub_int8': 8}
@@ -154,7 +151,7 @@ def by_long_names(files):
     return {**files, **renamed}
 
 
-def check_record(checks, msaccucmp, opdump, path, name, tensors, folder):
+def check_record(checks, vendor, opdump, path, name, tensors, folder):
     ours = os.path.join(folder, 'ours', name)
     theirs = os.path.join(folder, 'theirs', name)
     run_command(checks, [opdump, 'convert', '-d', path, '-out', ours])
@@ -168,14 +165,14 @@ def check_record(checks, msaccucmp, opdump, path, name, tensors, folder):
             found = numpy.load(io.BytesIO(names[file]))
             checks.that(same(found, array), '%s by opdump: %s %s instead of %s %s' %
                         (file, found.dtype, found.shape, array.dtype, array.shape))
-    if msaccucmp is None:
+    if vendor is None:
         return
     # It knows bfloat16 only with this package.
     if 'bfloat16' in name and importlib.util.find_spec('ml_dtypes') is None:
         print('left out: bfloat16, which msaccucmp needs the package ml_dtypes for')
         return
-    if run_command(checks, [sys.executable, msaccucmp, 'convert', '-d', path, '-out', theirs],
-                   cwd=os.path.dirname(msaccucmp)):
+    if run_command(checks, [sys.executable, vendor, 'convert', '-d', path, '-out', theirs],
+                   cwd=os.path.dirname(vendor)):
         checks.that(files_of(ours) == files_of(theirs), '%s: opdump convert and msaccucmp wrote different files: %s'
                     % (name, sorted(set(files_of(ours).items()) ^ set(files_of(theirs).items()))[:4]))
 
@@ -205,7 +202,7 @@ def check_fields(checks, nano, path, name, tensors):
             checks.that(same(array, array_of(t)), '%s: %s %d: nano.py expects another array' % (name, role, i))
 
 
-def check_foreign(checks, nano, msaccucmp, opdump, folder):
+def check_foreign(checks, nano, vendor, opdump, folder):
     """Records as no device of ours writes them."""
     t = nano.tensor
     cases = {
@@ -224,14 +221,14 @@ def check_foreign(checks, nano, msaccucmp, opdump, folder):
         ours = os.path.join(folder, 'ours', name)
         theirs = os.path.join(folder, 'theirs', name)
         os.makedirs(ours)
-        if run_command(checks, [opdump, 'convert', '-d', path, '-out', ours]) and msaccucmp is not None and \
-                run_command(checks, [sys.executable, msaccucmp, 'convert', '-d', path, '-out', theirs],
-                            cwd=os.path.dirname(msaccucmp)):
+        if run_command(checks, [opdump, 'convert', '-d', path, '-out', ours]) and vendor is not None and \
+                run_command(checks, [sys.executable, vendor, 'convert', '-d', path, '-out', theirs],
+                            cwd=os.path.dirname(vendor)):
             checks.that(files_of(ours) == files_of(theirs), '%s: %s by opdump, %s by msaccucmp' %
                         (name, sorted(files_of(ours)), sorted(files_of(theirs))))
 
 
-def check_left_out(checks, msaccucmp, opdump, folder):
+def check_left_out(checks, vendor, opdump, folder):
     """A record that says which inputs it has: msaccucmp counts those, opdump gives their numbers."""
     root = os.path.join(folder, 'left_out')
     os.makedirs(os.path.join(root, 'dump'))
@@ -253,10 +250,10 @@ def check_left_out(checks, msaccucmp, opdump, folder):
              for name in names if not name.endswith('.journal')]
     checks.that(len(found) == 1, 'records with tensors left out: %s' % found)
     arrays = {}
-    for tool, command in (('ours', [opdump]), ('theirs', [sys.executable, msaccucmp])):
+    for tool, command in (('ours', [opdump]), ('theirs', [sys.executable, vendor])):
         out = os.path.join(root, tool)
         if run_command(checks, [*command, 'convert', '-d', found[0], '-out', out],
-                       cwd=os.path.dirname(msaccucmp)):
+                       cwd=os.path.dirname(vendor)):
             arrays[tool] = {name.split('.', 5)[5]: content for name, content in files_of(out).items()}
     ours, theirs = arrays.get('ours', {}), arrays.get('theirs', {})
     checks.that(sorted(ours) == ['input.1.npy', 'input.2.npy', 'output.0.npy'], 'opdump: %s' % sorted(ours))
@@ -272,20 +269,8 @@ def load_module(path):
 
 
 def main():
-    if numpy is None:
-        print('skipped: there is no NumPy')
-        return SKIPPED
     opdump = os.path.abspath(sys.argv[1])
-    msaccucmp = os.environ.get('OPDUMP_MSACCUCMP')
-    if not msaccucmp:
-        print('skipped: OPDUMP_MSACCUCMP does not name the folder of the vendor\'s msaccucmp')
-        return SKIPPED
-    if os.path.isdir(msaccucmp):
-        msaccucmp = os.path.join(msaccucmp, 'msaccucmp.py')
-    if not os.path.isfile(msaccucmp):
-        print('FAILED: OPDUMP_MSACCUCMP: there is no ' + msaccucmp)
-        return 1
-    msaccucmp = os.path.abspath(msaccucmp)
+    vendor = msaccucmp.found()
     nano = load_module(os.environ['OPDUMP_NANO_PY']) if os.environ.get('OPDUMP_NANO_PY') else None
     if nano is None:
         print('not compared with nano.py: OPDUMP_NANO_PY does not name it')
@@ -305,12 +290,12 @@ def main():
                             if not name.endswith('.journal')})
         checks.that(sorted(records) == sorted(run.expected), 'records of %s' % sorted(records))
         for name in sorted(set(records) & set(run.expected)):
-            check_record(checks, msaccucmp, opdump, records[name], name, run.expected[name], folder)
+            check_record(checks, vendor, opdump, records[name], name, run.expected[name], folder)
             if nano is not None:
                 check_fields(checks, nano, records[name], name, run.expected[name])
         if nano is not None:
-            check_foreign(checks, nano, msaccucmp, opdump, folder)
-        check_left_out(checks, msaccucmp, opdump, folder)
+            check_foreign(checks, nano, vendor, opdump, folder)
+        check_left_out(checks, vendor, opdump, folder)
     print('%d checks, %d failed' % (checks.done, checks.failed))
     return 1 if checks.failed else 0
 

@@ -13,8 +13,8 @@ import os
 import sys
 import tempfile
 
-SKIPPED = 77
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import msaccucmp  # noqa: E402
 import waiting  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
@@ -31,7 +31,7 @@ def files_below(folder):
                   if not name.endswith('.journal'))
 
 
-def check(opdump, maker, parser, msaccucmp, file_format):
+def check(opdump, maker, parser, vendor, file_format):
     with tempfile.TemporaryDirectory() as folder:
         for name in ('dump', 'theirs'):
             os.mkdir(os.path.join(folder, name))
@@ -42,7 +42,7 @@ def check(opdump, maker, parser, msaccucmp, file_format):
         assert len(blobs) == 9 and len(files) == 18, files
         ours = {os.path.basename(path): path for path in files_below(os.path.join(folder, 'ours'))}
         for path in files:
-            run([sys.executable, msaccucmp, 'convert', '-d', path, '-out', os.path.join(folder, 'theirs')], folder,
+            run([sys.executable, vendor, 'convert', '-d', path, '-out', os.path.join(folder, 'theirs')], folder,
                 LD_LIBRARY_PATH=parser)
         for path in blobs:
             name = os.path.basename(path) + '.output.0.json'
@@ -57,14 +57,10 @@ def check(opdump, maker, parser, msaccucmp, file_format):
 
 
 def main():
-    place = os.environ.get('OPDUMP_MSACCUCMP', '')
-    msaccucmp = place if place.endswith('.py') else os.path.join(place, 'msaccucmp.py')
-    if not place or not os.path.exists(msaccucmp) or numpy is None:
-        print('skipped: OPDUMP_MSACCUCMP names no msaccucmp, or there is no NumPy')
-        return SKIPPED
+    vendor = msaccucmp.found()
     opdump, maker, parser = (os.path.abspath(path) for path in sys.argv[1:4])
     for file_format in ('nano', 'protobuf'):
-        check(opdump, maker, parser, os.path.abspath(msaccucmp), file_format)
+        check(opdump, maker, parser, vendor, file_format)
     return 0
 
 

@@ -17,9 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from msaccucmp import needs_numpy  # noqa: E402
 from with_numpy import numpy  # noqa: E402
 
 FLOATS = {'float16': '<f2', 'float32': '<f4', 'float64': '<f8', 'bfloat16': None}
@@ -228,9 +227,7 @@ def read_with_pandas(path):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    if numpy is None:
-        print('skipped: there is no NumPy')
-        return SKIPPED
+    needs_numpy()
     readers = {'csv': read_with_csv}
     try:
         import pandas  # noqa: F401
