@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     opdump::fuzz::require(!reason.empty());
     return 0;
   }
-  opdump::fuzz::require(npy.data_offset <= size && npy.item_bytes != 0 &&
+  opdump::fuzz::require(npy.data_offset <= size && npy.form.item_bytes != 0 &&
                         npy.shape.size() <= opdump::kMaxRank);
   return 0;
 }

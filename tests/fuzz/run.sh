@@ -66,7 +66,7 @@ for target in $targets; do
       ;;
     container)
       sources='src/tool/read/card/onnx_tensor.cpp src/tool/judge/compare/array_container.cpp src/tool/cli/decimal.cpp'
-      sources="$sources src/tool/read/dump/npy_header.cpp"
+      sources="$sources src/tool/read/dump/array_form.cpp src/tool/read/dump/npy_header.cpp"
       sources="$sources src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"
       sources="$sources src/config/config_error.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;

@@ -2,7 +2,8 @@
 """Dumps in other formats than nano records, read by others: formats_test.py OPDUMP.
 
 NumPy has to open every `.npy` file and find the elements that went in; protoc, with a description of the message
-written from CANN's table of fields, has to find every field of every protobuf record. Without NumPy, or without
+written from CANN's table of fields, has to find every field of every protobuf record. The other way round, `opdump
+compare` has to find the elements that NumPy has stored in other orders, or compressed. Without NumPy, or without
 protoc for the second part, the parts are skipped (exit status 77 if all are).
 """
 import json
@@ -175,6 +176,29 @@ def check_protobuf(tool, folder):
     print('protobuf: protoc finds every field of %d records' % len(names))
 
 
+def check_arrays(tool, folder):
+    """Arrays as NumPy stores those that are not packed in C order and little-endian."""
+    random = numpy.random.default_rng(5)
+    for descr in ('<f4', '<f2', '<f8', '<i2', '<i8', '<c8', '|u1', '|b1'):
+        values = (random.standard_normal((3, 5, 7)) * 100).astype(descr)
+        halves = values.astype('<f2')
+        swapped = values.astype(values.dtype.newbyteorder('>'))
+        for side, arrays in (('mine', (values,) * 4 + (halves,)),
+                             ('golden', (numpy.asfortranarray(values), swapped, swapped.transpose(2, 0, 1).copy().transpose(1, 2, 0),
+                                         values[::-1].T[:, :, ::-1].T, halves.view('V2')))):
+            os.makedirs(os.path.join(folder, side), exist_ok=True)
+            for number, array in enumerate(arrays):
+                numpy.save(os.path.join(folder, side, 'op%d.output.0.npy' % number), array)
+            named = {'op%d.output.0' % number: array for number, array in enumerate(arrays)}
+            numpy.savez(os.path.join(folder, side + '.npz'), **named)
+            numpy.savez_compressed(os.path.join(folder, side + '_packed.npz'), **named)
+        for golden in ('golden', 'golden.npz', 'golden_packed.npz', 'mine_packed.npz'):
+            told = subprocess.run([tool, 'compare', 'mine', golden], cwd=folder, capture_output=True, text=True, check=False)
+            if 'without zlib' in told.stderr:
+                continue
+            assert told.returncode == 0 and '5 tensors compared: 5 equal' in told.stdout, (descr, golden, told)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     needs_numpy()
@@ -182,6 +206,8 @@ def main():
         check_npy(tool, folder)
     with tempfile.TemporaryDirectory() as folder:
         check_npy(tool, folder, ['--ring-bytes', '4096'])
+    with tempfile.TemporaryDirectory() as folder:
+        check_arrays(tool, folder)
     if shutil.which('protoc') is None:
         print('left out: protobuf, as there is no protoc')
         return 0

@@ -465,10 +465,83 @@ class Compare(Case):
                 self.write(name, whole[:size])
                 out, error = self.run_tool('compare', 'mine', name, expect=1)
                 self.assertIn(name + ': ', error)
-        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as file:
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_LZMA) as file:
             file.writestr('fc.npy', npy('<f4', [3], floats(7, 8, 9)))
-        self.assertIn("array 'fc.npy' is compressed; numpy.savez writes it as it is",
+        self.assertIn("array 'fc.npy' is compressed by method 14",
                       self.run_tool('compare', 'mine', 'packed.npz', expect=1)[1])
+
+    def test_arrays_as_others_store_them(self):
+        numbers = [float(i * i) for i in range(24)]
+        self.put('Conv.conv.1.0.1', [], [tensor(FLOAT, [2, 3, 4], floats(*numbers))], 'mine')
+        fortran = [numbers[(i * 3 + j) * 4 + k] for k in range(4) for j in range(3) for i in range(2)]
+        for version in (1, 2, 3):
+            for order in '<>':
+                for code in 'fdiq':
+                    for values, in_fortran in ((numbers, False), (fortran, True)):
+                        values = values if code in 'fd' else list(map(int, values))
+                        descr = ('i' if code in 'iq' else 'f') + str(struct.calcsize(code))
+                        self.write('golden/Conv.conv.1.0.1.output.0.ND.npy', npy(order + descr, [2, 3, 4], struct.pack(
+                            '%s24%s' % (order, code), *values), version, in_fortran))
+                        (result,), _ = self.compare()
+                        self.assertEqual((result['equal'], result['golden']['shape']), (24, [2, 3, 4]), descr)
+                        self.write('plain/Conv.conv.1.0.1.output.0.ND.npy', npy('<' + descr, [2, 3, 4], struct.pack(
+                            '<24' + code, *(numbers if code in 'fd' else map(int, numbers)))))
+                        self.run_tool('diff', 'plain', 'golden')
+                        self.assertIn('max 529', self.run_tool('show', 'golden')[0].replace('  ', ' '))
+        self.put('Conv.conv.1.0.1', [], [tensor(COMPLEX64, [2], floats(1, 2, 3, -4))], 'mine')
+        self.write('golden/Conv.conv.1.0.1.output.0.ND.npy', npy('>c16', [2], struct.pack('>4d', 1, 2, 3, -4)))
+        self.assertEqual(self.compare()[0][0]['equal'], 2)
+
+    def test_compressed_arrays(self):
+        count = 50000
+        data = floats(*(math.sin(i) for i in range(count)))
+        self.put('Fc.fc.1.0.1', [], [tensor(FLOAT, [count], data)], 'mine')
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as file:
+            file.writestr('other.npy', npy('>f4', [2], struct.pack('>2f', 1, 2)))
+            file.writestr('fc.npy', npy('<f4', [count], data))
+        out, error = self.run_tool('compare', 'mine', 'packed.npz', expect=(0, 1))
+        if 'without zlib' in error:
+            self.assertIn('install zlib', error)
+            self.skipTest('this opdump was built without zlib')
+        self.assertIn('1 tensor compared: 1 equal', out)
+        whole = self.read('packed.npz')
+        at = whole.index(b'fc.npy') + 3000
+        self.write('damaged.npz', whole[:at] + bytes(64) + whole[at + 64:])
+        out, error = self.run_tool('compare', 'mine', 'damaged.npz', expect=1)
+        self.assertNotIn('1 equal', out)
+        for size in range(0, len(whole), 4999):
+            self.write('short.npz', whole[:size])
+            self.assertIn('short.npz: ', self.run_tool('compare', 'mine', 'short.npz', expect=1)[1])
+
+    def test_raw_items_are_of_the_dtype_of_the_other_side(self):
+        bfloats = struct.pack('<3H', 0x3f80, 0x4000, 0x4040)
+        self.write('mine/conv.output.0.npy', npy('<f4', [3], floats(1, 2, 3)))
+        self.write('golden/conv.output.0.npy', npy('|V2', [3], bfloats))
+        self.assertIn('does not tell its dtype', self.compare(expect=1)[1])
+        os.remove(self.path('mine', 'conv.output.0.npy'))
+        self.put('Conv.conv.1.0.1', [], [tensor(BF16, [3], bfloats)], 'mine')
+        for descr in ('|V2', '<V2'):
+            self.write('golden/conv.output.0.npy', npy(descr, [3], bfloats))
+            (result,), _ = self.compare()
+            self.assertEqual((result['equal'], result['golden']['dtype']), (3, 'bfloat16'))
+        self.write('golden/conv.output.0.npy', npy('|V1', [3], b'\x38\x40\xc4'))
+        self.put('Conv.conv.1.0.1', [], [tensor(tool_case.UINT8, [3], b'\x38\x40\x44', original_dtype=tool_case.E4M3)], 'mine')
+        (result,), _ = self.compare(expect=1)
+        self.assertEqual((result['equal'], result['golden']['dtype'], result['golden_there']), (2, 'float8_e4m3fn', -3))
+
+    def test_tensor_protos(self):
+        self.put('Conv.conv.1.0.1', [], [tensor(INT32, [3], struct.pack('<3i', 1, 300, -2))], 'mine')
+        def field(number, wire, data):
+            return bytes([number << 3 | wire]) + data
+        varints = b'\x01' + b'\xac\x02' + b'\xfe' + b'\xff' * 8 + b'\x01'
+        proto = field(1, 0, b'\x03') + field(2, 0, b'\x06') + field(5, 2, bytes([len(varints)]) + varints)
+        for name in ('conv.output.0.tensorproto', 'conv.output.0.pb'):
+            self.write('golden/' + name, proto)
+            self.assertEqual(self.compare()[0][0]['equal'], 3)
+            self.run_tool('diff', 'golden', 'golden')
+            os.remove(self.path('golden', name))
+        self.write('golden/conv.output.0.tensorproto', onnx_tensor('', 6, [3], struct.pack('<3i', 1, 300, -2)))
+        self.assertEqual(self.compare()[0][0]['equal'], 3)
 
     def test_limits_of_other_tools(self):
         self.put('T.a.1.0.1', [], [one([1] * 999 + [1.02])], 'mine')

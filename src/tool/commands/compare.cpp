@@ -32,8 +32,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
   -m, --my_dump_path PATH      a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
                                below it, or a flash image
   -g, --golden_dump_path PATH  what it should be like: a dump in any layout, statistics too, or arrays: .npy and
-                               .npz files, .safetensors, or ONNX tensors (.pb), or msprobe's folders with
-                               their dump.json; so may be mine
+                               .npz files (compressed ones too, if built with zlib; raw items, as bfloat16's
+                               V2, are of the other side's dtype), .safetensors, or ONNX tensors (.pb,
+                               .tensorproto), or msprobe's folders with their dump.json; so may be mine
   -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                                times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
                                instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one

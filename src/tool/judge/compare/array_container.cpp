@@ -84,15 +84,18 @@ class NpzReader {
     in.take(std::uint64_t{extra_bytes} + comment_bytes);
     if (in.truncated() || mark != kEntryMark) return false;
     at = file_.size() - in.remaining();
-    if (method != 0)
-      return refuse(reason_,
-                    "array '" + std::string(name) + "' is compressed; numpy.savez writes it as it is");
+    constexpr std::uint16_t kStored = 0, kDeflated = 8;
+    if (method != kStored && method != kDeflated)
+      return refuse(reason_, "array '" + std::string(name) + "' is compressed by method " +
+                                 std::to_string(method) + "; numpy.savez_compressed deflates, which is 8");
     if (stored == UINT32_MAX || bytes == UINT32_MAX || local == UINT32_MAX)
       return refuse(reason_, "array '" + std::string(name) + "' has 4 GiB or more");
-    return read_array(name, local, bytes, arrays);
+    if (method == kDeflated && stored == 0) return false;
+    return read_array(name, local, bytes, method == kStored ? 0 : stored, arrays);
   }
 
-  bool read_array(std::string_view name, std::uint64_t local, std::uint64_t bytes,
+  /// `deflated`: bytes of the stream; 0: there is none.
+  bool read_array(std::string_view name, std::uint64_t local, std::uint64_t bytes, std::uint64_t deflated,
                   std::vector<ContainedArray>& arrays) {
     if (local > file_.size()) return false;
     ByteReader in(file_.subspan(static_cast<std::size_t>(local)));
@@ -102,13 +105,26 @@ class NpzReader {
     const std::uint16_t extra_bytes = in.read<std::uint16_t>();
     in.take(std::uint64_t{name_bytes} + extra_bytes);
     const std::uint64_t start = file_.size() - in.remaining();
-    const Bytes member = in.take(bytes);
+    const Bytes member = in.take(deflated == 0 ? bytes : deflated);
     if (in.truncated() || mark != kLocalMark) return false;
     NpyFile npy;
     std::string problem;
-    if (!parse_npy(member.first(std::min(member.size(), kMostNpyHeadBytes)), npy, problem))
+    Bytes head = member.first(std::min(member.size(), kMostNpyHeadBytes));
+    std::vector<std::byte> inflated;
+    if (deflated != 0) {
+      if (!inflate_bytes(member, std::min<std::uint64_t>(bytes, kMostNpyHeadBytes), inflated, problem))
+        return refuse(reason_, "array '" + std::string(name) + "': " + problem);
+      head = inflated;
+    }
+    if (!parse_npy(head, npy, problem))
       return refuse(reason_, "array '" + std::string(name) + "': " + problem);
-    ContainedArray array = {std::string(name), npy.dtype, npy.shape, start + npy.data_offset, npy.data_bytes};
+    ContainedArray array = {std::string(name),       npy.dtype,      npy.shape,
+                            start + npy.data_offset, npy.data_bytes, npy.form};
+    if (deflated != 0) {
+      array.offset = start;
+      array.form.deflated = deflated;
+      array.form.skipped = static_cast<std::uint32_t>(npy.data_offset);
+    }
     if (array.name.ends_with(".npy")) array.name.resize(array.name.size() - 4);
     if (npy.data_offset + npy.data_bytes > bytes)
       return refuse(reason_, "array '" + array.name + "' ends before its last element");
@@ -171,8 +187,16 @@ bool read_safetensors(Bytes file, std::vector<ContainedArray>& arrays, std::stri
 bool read_tensor_proto(Bytes file, std::vector<ContainedArray>& arrays, std::string& reason) {
   OnnxTensor tensor;
   if (!read_onnx_tensor(file, tensor)) return refuse(reason, "is no ONNX TensorProto, or is damaged");
-  if (!tensor.numbers.empty() && tensor.raw.empty())
-    return refuse(reason, "its elements are numbers of protobuf; only raw_data is read");
+  if (tensor.is_external)
+    return refuse(reason,
+                  "its elements lie in the file '" + std::string(tensor.location) + "': save them within it");
+  if (!tensor.numbers.empty() && tensor.raw.empty()) {
+    std::vector<std::byte> elements;
+    if (!onnx_elements(tensor, elements, reason)) return false;
+    arrays.push_back({std::string(tensor.name), tensor.dtype, std::move(tensor.dims), 0, elements.size()});
+    arrays.back().form.is_proto = true;
+    return true;
+  }
   const std::uint64_t offset =
       tensor.raw.empty() ? 0 : static_cast<std::uint64_t>(tensor.raw.data() - file.data());
   arrays.push_back(
@@ -180,16 +204,20 @@ bool read_tensor_proto(Bytes file, std::vector<ContainedArray>& arrays, std::str
   return check(arrays.back(), file.size(), reason);
 }
 
+bool is_tensor_proto(const std::string& file_name) {
+  return file_name.ends_with(".pb") || file_name.ends_with(".tensorproto");
+}
+
 }  // namespace
 
 bool is_container(const std::string& file_name) {
-  return file_name.ends_with(".npz") || file_name.ends_with(".safetensors") || file_name.ends_with(".pb");
+  return file_name.ends_with(".npz") || file_name.ends_with(".safetensors") || is_tensor_proto(file_name);
 }
 
 bool read_container(const std::string& file_name, Bytes file, std::vector<ContainedArray>& arrays,
                     std::string& reason) {
   if (file_name.ends_with(".npz")) return NpzReader(file, reason).read(arrays);
-  if (file_name.ends_with(".pb")) return read_tensor_proto(file, arrays, reason);
+  if (is_tensor_proto(file_name)) return read_tensor_proto(file, arrays, reason);
   return read_safetensors(file, arrays, reason);
 }
 

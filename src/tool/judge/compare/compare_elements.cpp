@@ -36,6 +36,11 @@ bool CompareElements::open(const DumpSide& side, const DumpTensor& tensor,
   item_bytes_ = info(tensor.dtype).bits / 8;
   number_ = openings.fetch_add(1, std::memory_order_relaxed) + 1;
   if (tensor.pieces > 1) return gather(tensor);
+  if (!tensor.form.is_plain()) {
+    if (plain_elements(file_.bytes(), offset_, tensor.form, tensor.shape, gathered_, error_)) return true;
+    error_ = path + ": " + error_;
+    return false;
+  }
   if (offset_ + bytes_ <= file_.bytes().size()) return true;
   error_ = path + ": it has become shorter";
   return false;
@@ -88,17 +93,18 @@ bool CompareElements::restore(std::uint64_t first, Window& window) const {
   window.box.resize(static_cast<std::size_t>(piece.box_elements * item_bytes_));
   window.items.resize(static_cast<std::size_t>(piece.elements * item_bytes_));
   std::byte* to = window.box.data();
+  const std::byte* const data = gathered_.empty() ? file_.bytes().data() + offset_ : gathered_.data();
   std::uint64_t low = bytes_, high = 0;
   relayout_->for_each_run(piece, [&](std::uint64_t start, std::uint64_t count) {
     const std::uint64_t at = start * item_bytes_;
     const std::size_t bytes = static_cast<std::size_t>(count * item_bytes_);
-    std::memcpy(to, file_.bytes().data() + offset_ + at, bytes);
+    std::memcpy(to, data + at, bytes);
     to += bytes;
     low = std::min(low, at);
     high = std::max(high, at + bytes);
   });
   relayout_->convert(piece, window.box.data(), window.items.data());
-  if (low < high) file_.drop(offset_ + low, high - low);
+  if (low < high && gathered_.empty()) file_.drop(offset_ + low, high - low);
   window.number = number_;
   window.first = piece.first;
   window.count = piece.elements;

@@ -36,7 +36,7 @@ class CompareElements final : public compare::ElementSource {
   std::string error_;
   mutable std::mutex failure_mutex_;
   mutable std::string failure_;      ///< the first failure in any thread
-  std::vector<std::byte> gathered_;  ///< of a tensor in pieces; else empty
+  std::vector<std::byte> gathered_;  ///< of a tensor in pieces, or not plain; else empty
   std::optional<Relayout> relayout_;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;

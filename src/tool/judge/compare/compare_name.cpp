@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/judge/compare/name_parts.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 
 namespace opdump::tool {
@@ -93,6 +92,14 @@ NpyName parse_array_name(std::string_view file_name) {
     }
   }
   return name;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t dot; (dot = text.find('.')) != std::string_view::npos; text.remove_prefix(dot + 1))
+    parts.push_back(text.substr(0, dot));
+  parts.push_back(text);
+  return parts;
 }
 
 }  // namespace opdump::tool

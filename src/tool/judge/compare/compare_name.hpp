@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace opdump::tool {
 
@@ -23,5 +24,8 @@ struct NpyName {
 /// tensors in containers (`MODEL/STEP/TYPE.OP/output.0`). Any other name as a whole
 /// names the operator, and the file is its output 0.
 NpyName parse_array_name(std::string_view file_name);
+
+/// What lies between the dots of a name. Refers to it.
+std::vector<std::string_view> parts_of(std::string_view text);
 
 }  // namespace opdump::tool

@@ -5,12 +5,12 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/array_container.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
-#include "src/tool/judge/compare/side_order.hpp"
 #include "src/tool/read/dump/block_format.hpp"
 #include "src/tool/read/dump/elements.hpp"
 #include "src/tool/read/dump/found_files.hpp"
@@ -104,6 +104,7 @@ void add_array(const ContainedArray& array, const NpyName& name, std::size_t fil
   DumpTensor tensor = tensor_of(file, name, array);
   tensor.data_offset = array.offset;
   tensor.data_bytes = array.bytes;
+  tensor.form = array.form;
   count_elements(tensor, true);
   side.tensors.push_back(tensor);
 }
@@ -118,7 +119,7 @@ bool add_npy(const MappedFile& file, std::size_t number, const NpyName& name, Du
     reason = "the file ends before its last element";
     return false;
   }
-  add_array({{}, npy.dtype, npy.shape, npy.data_offset, npy.data_bytes}, name, number, side);
+  add_array({{}, npy.dtype, npy.shape, npy.data_offset, npy.data_bytes, npy.form}, name, number, side);
   return true;
 }
 
@@ -366,12 +367,7 @@ void take_carded_dtype(const RunTensor& carded, DumpTensor& tensor) {
     return;
   const std::vector<Dim>& shape =
       tensor.layout.original_shape.empty() ? tensor.shape : tensor.layout.original_shape;
-  const Result<std::uint64_t> bytes = packed_bytes(carded.dtype, shape);
-  if (!bytes.ok() || bytes.value() != tensor.data_bytes) return;
-  tensor.dtype = carded.dtype;
-  tensor.shape = shape;
-  tensor.problem.clear();
-  count_elements(tensor, true);
+  take_dtype(carded.dtype, shape, tensor);
 }
 
 void read_files(std::vector<FoundFile> found, const SearchReport& report, Progress& progress,
@@ -387,6 +383,30 @@ void read_files(std::vector<FoundFile> found, const SearchReport& report, Progre
     file = {};
   }
   reader.forget_only_run(side);
+}
+
+/// Of each file the first one of the same operator at the same time and place.
+std::vector<std::size_t> first_files(const DumpSide& side) {
+  using Moment = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::string_view, std::string_view>;
+  std::map<Moment, std::size_t> firsts;
+  std::vector<std::size_t> first_of;
+  for (const DumpFile& file : side.files)
+    first_of.push_back(
+        firsts.emplace(Moment(file.boot, file.unix_us, file.place, file.op), first_of.size()).first->second);
+  return first_of;
+}
+
+/// Brings the tensors of `side` into the order of execution. Files without a time stay where they were found,
+/// behind those with one.
+void sort_tensors(DumpSide& side) {
+  const std::vector<std::size_t> firsts = first_files(side);
+  const auto turn = [&](const DumpTensor& tensor) {
+    const DumpFile& file = side.files[tensor.file];
+    const std::uint64_t when = file.unix_us == 0 ? UINT64_MAX : file.unix_us;
+    return std::tuple(file.boot, when, firsts[tensor.file], tensor.is_output, tensor.index);
+  };
+  std::stable_sort(side.tensors.begin(), side.tensors.end(),
+                   [&turn](const DumpTensor& a, const DumpTensor& b) { return turn(a) < turn(b); });
 }
 
 }  // namespace
@@ -406,6 +426,15 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   }
   sort_tensors(side);
   return side;
+}
+
+void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) {
+  const Result<std::uint64_t> bytes = packed_bytes(dtype, shape);
+  if (!bytes.ok() || bytes.value() != tensor.data_bytes) return;
+  tensor.dtype = dtype;
+  tensor.shape = shape;
+  tensor.problem.clear();
+  count_elements(tensor, true);
 }
 
 void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
@@ -429,6 +458,17 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
     return true;
   });
+}
+
+void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take) {
+  std::set<std::string> directories;
+  for (const DumpFile& file : side.files)
+    directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
+  for (const std::string& directory : directories) take(directory);
+}
+
+void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change) {
+  std::erase_if(side.tensors, [&change](DumpTensor& tensor) { return !change(tensor); });
 }
 
 }  // namespace opdump::tool

@@ -11,6 +11,7 @@
 
 #include "src/tool/judge/compare/compare_name.hpp"
 #include "src/tool/judge/compare/tensor_summary.hpp"
+#include "src/tool/read/dump/array_form.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/memory_layout.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
@@ -29,6 +30,7 @@ struct DumpTensor {
   std::uint64_t elements = 0;
   std::uint64_t data_offset = 0;
   std::uint64_t data_bytes = 0;
+  ArrayForm form{};
   std::uint64_t address = 0;
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
@@ -75,6 +77,10 @@ void for_each_directory(const DumpSide& side, const std::function<void(const std
 /// Puts what `change` makes of the tensors of `side` in their place; those for which it returns false go
 /// away.
 void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change);
+
+/// Gives a tensor whose file does not tell its dtype this one, where that makes as many bytes; does nothing
+/// else.
+void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor);
 
 /// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
 /// dump. Refers to the cards.

@@ -36,6 +36,19 @@ void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& 
   }
 }
 
+/// NumPy writes a dtype that it does not know as raw items: they are of the other side's dtype.
+void take_other_dtypes(DumpSide& mine, DumpSide& golden, const TensorPairs& pairs) {
+  const auto take = [](const DumpTensor& other, DumpTensor& tensor) {
+    const bool is_raw = tensor.dtype == DType::undefined && tensor.form.item_bytes != 0;
+    if (is_raw && other.dtype != DType::undefined) take_dtype(other.dtype, tensor.shape, tensor);
+  };
+  for (const TensorPair& pair : pairs) {
+    if (!pair.mine || !pair.golden) continue;
+    take(golden.tensors[*pair.golden], mine.tensors[*pair.mine]);
+    take(mine.tensors[*pair.mine], golden.tensors[*pair.golden]);
+  }
+}
+
 /// What the cards and journals beside both dumps tell of different models; empty: nothing. `others` becomes
 /// what else of where they come from is different.
 std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden,
@@ -201,7 +214,9 @@ bool DumpComparison::read_expected(const SearchReport& search) {
 }
 
 void DumpComparison::compare(bool detail) {
-  results_ = compare_pairs(mine_, golden_, pair_tensors(mine_, golden_, pairing_), detail, errors_);
+  const TensorPairs pairs = pair_tensors(mine_, golden_, pairing_);
+  take_other_dtypes(mine_, golden_, pairs);
+  results_ = compare_pairs(mine_, golden_, pairs, detail, errors_);
 }
 
 std::string no_pair_text(const CompareReport& report) {

@@ -7,7 +7,7 @@
 
 #include "src/config/json/json_tree.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/judge/compare/name_parts.hpp"
+#include "src/tool/judge/compare/compare_name.hpp"
 
 namespace opdump::tool {
 namespace {

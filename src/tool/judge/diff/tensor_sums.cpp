@@ -55,6 +55,16 @@ template <class Sum>
 bool TensorSums::add(Sum sum, const DumpTensor& tensor, std::uint64_t bytes, RunDigest& digest) {
   constexpr std::uint64_t kBlock = 1024 * 1024;
   const Bytes file = file_.bytes();
+  if (!tensor.form.is_plain()) {
+    std::vector<std::byte> elements;
+    if (!plain_elements(file, tensor.data_offset, tensor.form, tensor.shape, elements, error_)) {
+      error_ = path_ + ": " + error_;
+      return false;
+    }
+    sum.add(elements);
+    finish(sum, digest);
+    return true;
+  }
   if (tensor.data_offset > file.size() || bytes > file.size() - tensor.data_offset) {
     error_ = path_ + ": the file ends inside a tensor";
     return false;

@@ -144,8 +144,9 @@ class EdgeFinder {
     edge.differs_at = static_cast<std::uint64_t>(at - ours.begin());
   }
 
-  /// Empty where they cannot be read.
+  /// Empty where they cannot be read as they are.
   Bytes bytes_of(MappedFile& file, std::string& path, const DumpTensor& tensor) {
+    if (!tensor.form.is_plain()) return {};
     if (const std::string here = side_.files[tensor.file].path; path != here) {
       path = here;
       if (!file.open(path)) {

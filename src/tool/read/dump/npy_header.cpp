@@ -103,23 +103,26 @@ bool read_dict(std::string_view text, std::string& descr, bool& fortran_order, s
 
 bool read_descr(NpyFile& file, std::string& reason) {
   const std::string_view descr = file.descr;
-  for (int i = 0; i < kDTypeCount; ++i) {
-    if (!descr.empty() && kDTypes[i].npy_descr == descr) {
-      file.dtype = static_cast<DType>(i);
-      file.item_bytes = kDTypes[i].bits / 8u;
-      return true;
-    }
+  const bool has_order = !descr.empty() && (descr[0] == '<' || descr[0] == '>' || descr[0] == '|');
+  for (int i = 0; has_order && i < kDTypeCount; ++i) {
+    const std::string_view known = kDTypes[i].npy_descr;
+    if (known.empty() || known.substr(1) != descr.substr(1)) continue;
+    file.dtype = static_cast<DType>(i);
+    file.form.item_bytes = static_cast<std::uint8_t>(kDTypes[i].bits / 8);
+    const int numbers = descr[1] == 'c' ? 2 : 1;
+    if (descr[0] == '>' && file.form.item_bytes > 1)
+      file.form.swapped_bytes = static_cast<std::uint8_t>(file.form.item_bytes / numbers);
+    return true;
   }
   if (descr.size() > 2 && descr[1] == 'V') {
     const std::optional<std::uint64_t> bytes = parse_decimal(descr.substr(2));
     constexpr std::uint64_t kMostBytes = 16;
     if (bytes && *bytes > 0 && *bytes <= kMostBytes) {
-      file.item_bytes = static_cast<std::uint32_t>(*bytes);
+      file.form.item_bytes = static_cast<std::uint8_t>(*bytes);
       return true;
     }
   }
   reason = "NumPy's dtype '" + file.descr + "' is not supported";
-  if (descr.starts_with('>')) reason += ": store the array in little-endian order";
   if (descr.size() > 1 && descr[1] == 'O') reason += ": Python objects have no bytes to dump";
   return false;
 }
@@ -169,21 +172,18 @@ bool parse_npy(Bytes start, NpyFile& file, std::string& reason) {
   bool fortran_order = false;
   if (!read_dict(text, file.descr, fortran_order, file.shape, reason)) return false;
   if (!read_descr(file, reason)) return false;
-  if (fortran_order && file.shape.size() > 1) {
-    reason = "the array is in Fortran order: store numpy.ascontiguousarray(array)";
-    return false;
-  }
+  file.form.fortran_order = fortran_order && file.shape.size() > 1;
   if (file.shape.size() > kMaxRank) {
     reason = "the array has more than " + std::to_string(kMaxRank) + " dims";
     return false;
   }
   const Result<std::uint64_t> count = element_count(file.shape);
-  if (!count.ok() || count.value() > (std::uint64_t{1} << 62) / file.item_bytes) {
+  if (!count.ok() || count.value() > (std::uint64_t{1} << 62) / file.form.item_bytes) {
     reason = "the array's shape passes every memory";
     return false;
   }
   file.data_offset = in.position();
-  file.data_bytes = count.value() * file.item_bytes;
+  file.data_bytes = count.value() * file.form.item_bytes;
   return true;
 }
 

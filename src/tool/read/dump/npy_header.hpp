@@ -8,6 +8,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/tensor.hpp"
+#include "src/tool/read/dump/array_form.hpp"
 
 namespace opdump::tool {
 
@@ -19,7 +20,7 @@ std::string npy_header(std::string_view descr, Shape shape);
 struct NpyFile {
   std::string descr;
   DType dtype = DType::undefined;  ///< undefined: raw items without a number type, as NumPy's V2
-  std::uint32_t item_bytes = 0;
+  ArrayForm form;
   std::vector<Dim> shape;
   std::uint64_t data_offset = 0;
   std::uint64_t data_bytes = 0;  ///< by shape and items; the file may be longer or, wrongly, shorter

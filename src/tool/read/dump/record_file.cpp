@@ -51,6 +51,7 @@ RecordFile::Opened RecordFile::open_file(const std::string& path) {
   error_.clear();
   version_ = 0;
   op_name_ = {};
+  plain_.clear();
   if (file_.open(path)) return Opened::ok;
   error_ = file_.error();
   return Opened::failed;
@@ -63,8 +64,8 @@ RecordFile::Opened RecordFile::open(const std::string& path) {
 }
 
 bool RecordFile::read(std::uint64_t offset, MutableBytes to) {
-  if (bytes() <= MappedFile::kCopiedBytes) {
-    copy_bytes(to.data(), file_.bytes().subspan(static_cast<std::size_t>(offset), to.size()));
+  if (bytes() <= MappedFile::kCopiedBytes || !plain_.empty()) {
+    copy_bytes(to.data(), held().subspan(static_cast<std::size_t>(offset), to.size()));
     return true;
   }
   if (file_.read_at(offset, to)) return true;
@@ -74,8 +75,8 @@ bool RecordFile::read(std::uint64_t offset, MutableBytes to) {
 
 Bytes RecordFile::next_block(std::uint64_t offset, std::uint64_t count) {
   const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(count, kBlockBytes));
-  if (bytes() <= MappedFile::kCopiedBytes)
-    return file_.bytes().subspan(static_cast<std::size_t>(offset), now);
+  if (bytes() <= MappedFile::kCopiedBytes || !plain_.empty())
+    return held().subspan(static_cast<std::size_t>(offset), now);
   if (block_.empty()) block_.resize(kBlockBytes);
   const MutableBytes block = MutableBytes(block_).first(now);
   return read(offset, block) ? Bytes(block) : Bytes();
@@ -121,11 +122,13 @@ RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordT
                     std::to_string(npy.data_bytes));
   if (npy.shape.size() > kMaxRank)
     return fail(Opened::failed, 0, "more than " + std::to_string(kMaxRank) + " dims");
+  if (!npy.form.is_plain() && !plain_elements(held(), npy.data_offset, npy.form, npy.shape, plain_, reason))
+    return fail(Opened::failed, npy.data_offset, reason);
   array_ = named;
   array_.dtype = npy.dtype;
   array_.dtype_known = npy.dtype != DType::undefined;
   array_.bytes = npy.data_bytes;
-  array_.data_offset = npy.data_offset;
+  array_.data_offset = plain_.empty() ? npy.data_offset : 0;
   array_.has_shape = true;
   array_.rank = static_cast<std::uint8_t>(npy.shape.size());
   std::copy(npy.shape.begin(), npy.shape.end(), array_.dims);

@@ -73,7 +73,7 @@ class RecordFile {
   RecordTensors tensors() const;
 
   Kind kind() const { return kind_; }
-  std::uint64_t bytes() const { return file_.bytes().size(); }
+  std::uint64_t bytes() const { return held().size(); }
   std::uint32_t version() const { return version_; }
 
   /// The operator's name in a protobuf record, empty for nano records, which have none.
@@ -107,6 +107,8 @@ class RecordFile {
 
   Opened fail(Opened what, std::uint64_t offset, const std::string& reason);
   Opened read_head();
+  /// The file, or what had to be rearranged of it.
+  Bytes held() const { return plain_.empty() ? file_.bytes() : Bytes(plain_); }
   Bytes next_block(std::uint64_t offset, std::uint64_t count);
   Opened open_file(const std::string& path);
   Opened open_nano();
@@ -118,7 +120,8 @@ class RecordFile {
   std::vector<std::byte>
       start_;  ///< the first bytes of a file that is not copied as a whole, at least its head
   std::vector<std::byte> block_;
-  Bytes head_{};  ///< the first bytes, in `start_` or in the copied file
+  std::vector<std::byte> plain_;  ///< elements that are not as they lie in the file
+  Bytes head_{};                  ///< the first bytes, in `start_` or in the copied file
   Kind kind_ = Kind::nano;
   std::uint32_t version_ = 0;
   std::string_view op_name_{};

@@ -168,6 +168,11 @@ bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const
     return fields_.refuse(data, path, tensor.file + ": " + strerror(errno));
   if (!parse_npy(as_bytes(start), npy, reason))
     return fields_.refuse(data, path, tensor.file + ": " + reason);
+  if (!npy.form.is_plain())
+    return fields_.refuse(data, path,
+                          tensor.file +
+                              ": the array is in Fortran order or not little-endian: store "
+                              "numpy.ascontiguousarray(array, array.dtype.newbyteorder('<'))");
   if (file_bytes - npy.data_offset < npy.data_bytes)
     return fields_.refuse(data, path,
                           tensor.file + " ends too early: its header promises " +
@@ -176,8 +181,8 @@ bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const
     if (npy.dtype == DType::undefined)
       return fields_.missing(node, parent.key("dtype"), "the file holds raw items without a dtype");
     tensor.dtype = npy.dtype;
-  } else if (npy.dtype != tensor.dtype && npy.item_bytes != 1 &&
-             npy.item_bytes * 8 != info(tensor.dtype).bits) {
+  } else if (npy.dtype != tensor.dtype && npy.form.item_bytes != 1 &&
+             npy.form.item_bytes * 8 != info(tensor.dtype).bits) {
     return fields_.refuse(*node.member("dtype"), parent.key("dtype"),
                           "the file holds '" + npy.descr + "': elements of another size");
   }
