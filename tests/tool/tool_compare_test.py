@@ -717,6 +717,36 @@ class Compare(Case):
         self.assertEqual(self.compare('--model', 'card.json', '--golden-model', 'card.json')[1], '')
         self.assertEqual(self.compare()[1], '')
 
+    def test_operators_of_one_name_are_told_apart_by_task_and_type(self):
+        def card(*ops):
+            self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+                dict(name='SVDF', type=kind, inputs=[], outputs=[{'tensor': 'y', 'quant': {
+                    'scheme': 'affine', 'scale': [scale], 'zero_point': [0]}}], **({} if task is None else {'task_id': task}))
+                for kind, task, scale in ops]}).encode())
+        for task in (1, 2):
+            for side, dtype, code in (('mine', tool_case.INT8, 'b'), ('golden', FLOAT, 'f')):
+                scale = 1 if side == 'mine' else (0.5, 0.25)[task - 1]
+                self.put('SVDF.SVDF.%d.0.%d' % (task, task), [], [one([4 * scale, 8 * scale] if code == 'f' else [4, 8], dtype, code)], side)
+        card(('SVDF', 1, 0.5), ('SVDF', 2, 0.25))
+        results, error = self.compare('--model', 'card.json')
+        self.assertEqual(([r['equal'] for r in results], error), ([2, 2], ''))
+        shown = self.run_tool('show', 'mine', '--model', 'card.json')[0]
+        self.assertIn('max 4', shown.replace('  ', ' '))
+        self.assertIn('scale 0.25', shown)
+        # The type tells them apart as well.
+        self.put('Add.SVDF.65535.0.3', [], [one([4, 8], tool_case.INT8, 'b')], 'mine')
+        self.put('Add.SVDF.65535.0.3', [], [one([1, 2])], 'golden')
+        card(('SVDF', 1, 0.5), ('SVDF', 2, 0.25), ('Add', None, 0.25))
+        self.assertEqual([r['equal'] for r in self.compare('--model', 'card.json')[0]], [2, 2, 2])
+        # Where neither does, nothing of the card is used.
+        card(('SVDF', None, 0.5), ('SVDF', None, 0.25), ('Add', None, 0.25))
+        results, error = self.compare('--model', 'card.json', expect=1)
+        self.assertIn('ambiguous: several operators of the card may be that of 2 tensors of mine', error)
+        self.assertEqual(sorted(r['equal'] for r in results), [0, 0, 2])
+        shown = self.run_tool('show', 'mine', '--model', 'card.json')[0]
+        self.assertEqual(shown.count('ambiguous: several operators of the card may be this one'), 2)
+        self.assertEqual(shown.count('scale'), 1)
+
     def test_a_result_replaces_no_other(self):
         self.write('a.npy', npy('<f4', [1], floats(1)))
         told = [self.run_tool('compare', 'a.npy', 'a.npy', '-out', 'rs')[1].strip() for _ in range(5)]

@@ -90,7 +90,7 @@ class OverflowReportText {
       const std::optional<RecordName> name = parse_record_name(overflow.op_file->real_name);
       line("   operator " + printable(name->type) + " " + printable(name->name) + ", " +
            printable(overflow.op_file->path));
-      if (const std::string names = original_names(card_of(overflow), name->name); !names.empty())
+      if (const std::string names = original_names(card_of(overflow), identity_of(*name)); !names.empty())
         line("   made of " + names);
     } else {
       fail(overflow.debug_file.path + ": no operator's file of that task and stream is beside it");
@@ -195,14 +195,14 @@ class OverflowReportText {
       TensorDigest digest;
       std::string error;
       const Quantisation* const quant =
-          card == nullptr ? nullptr : card->quant(name->name, tensor.is_output, tensor.index);
+          card == nullptr ? nullptr : card->quant(identity_of(*name), tensor.is_output, tensor.index);
       if (!digest_tensor(record_, tensor, false, 0, quant, digest, error)) {
         fail(found.path + ": " + role + ": " + error);
         continue;
       }
       line("   " + role + "  " + std::string(info(tensor.dtype).name) + " " + shape_text(tensor.shape()) +
            "  " + content_of(digest) +
-           (tensor.is_output ? "" : producer_text(card, name->name, tensor.index)));
+           (tensor.is_output ? "" : producer_text(card, identity_of(*name), tensor.index)));
       if (quant != nullptr) line("     " + real_text(*quant, digest));
       const Statistics& numbers = digest.statistics;
       const bool bad = digest.are_numbers && numbers.nan() + numbers.infinite() != 0;
@@ -210,7 +210,7 @@ class OverflowReportText {
       if (bad && tensor.is_output && bad_output.empty()) bad_output = role + " holds " + content_of(digest);
     }
     if (!first_bad_.empty() || !health.outputs_bad || health.inputs_bad) return;
-    const std::string names = original_names(card, name->name);
+    const std::string names = original_names(card, identity_of(*name));
     first_bad_ = printable(name->type) + " " + printable(name->name) + ", " +
                  (names.empty() ? "" : "made of " + names + ", ") + place_of(overflow) + ": " + bad_output +
                  ", and its inputs are clean";
@@ -222,7 +222,7 @@ class OverflowReportText {
   }
 
   /// The operators of the framework that are in this one; empty where no card tells others than its name.
-  static std::string original_names(const CardedOps* card, std::string_view op) {
+  static std::string original_names(const CardedOps* card, const OpIdentity& op) {
     const RunOp* const found = card == nullptr ? nullptr : card->op(op);
     std::string text;
     if (found == nullptr) return text;
@@ -231,7 +231,7 @@ class OverflowReportText {
     return text == printable(found->desc.name) ? "" : text;
   }
 
-  static std::string producer_text(const CardedOps* card, std::string_view op, std::uint32_t input) {
+  static std::string producer_text(const CardedOps* card, const OpIdentity& op, std::uint32_t input) {
     const std::optional<CardedOps::Output> from = card == nullptr ? std::nullopt : card->producer(op, input);
     return from ? ", output " + std::to_string(from->index) + " of " + printable(from->op) : "";
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/judge/compare/op_key.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -37,7 +37,12 @@ struct ShownRecord {
 /// How the tensor is quantised; null where that is not known.
 inline const Quantisation* quant_of(const ShownRecord& record, const RecordTensor& tensor) {
   if (record.card == nullptr || !record.name) return nullptr;
-  return record.card->quant(record.name->name, tensor.is_output, tensor.index);
+  return record.card->quant(identity_of(*record.name), tensor.is_output, tensor.index);
+}
+
+/// Whether several operators of the card may be the record's, so that nothing is known of its scales.
+inline bool is_ambiguous(const ShownRecord& record) {
+  return record.card != nullptr && record.name && record.card->is_ambiguous(identity_of(*record.name));
 }
 
 struct ShownSums {

@@ -437,19 +437,21 @@ void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) 
   count_elements(tensor, true);
 }
 
-void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
+std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
   const auto card_of = [&](const std::string& path) {
     return card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
   };
   // Mostly there is none.
   const bool any = std::any_of(side.files.begin(), side.files.end(),
                                [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
-  if (!any) return;
+  std::size_t ambiguous = 0;
+  if (!any) return ambiguous;
   change_tensors(side, [&](DumpTensor& tensor) {
     const DumpFile& file = side.files[tensor.file];
     const CardedOps* const found = card_of(file.path);
     const RunTensor* const carded =
-        found == nullptr ? nullptr : found->tensor(file.op, tensor.is_output, tensor.index);
+        found == nullptr ? nullptr : found->tensor(identity_of(file), tensor.is_output, tensor.index);
+    ambiguous += found != nullptr && found->is_ambiguous(identity_of(file)) ? 1 : 0;
     if (carded == nullptr) return true;
     take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
@@ -458,6 +460,7 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
     return true;
   });
+  return ambiguous;
 }
 
 void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take) {

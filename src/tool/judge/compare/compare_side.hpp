@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "src/tool/judge/compare/compare_name.hpp"
@@ -57,6 +58,21 @@ struct DumpFile {
   bool is_lite = false;  ///< of MindSpore Lite
 };
 
+/// What the file tells of its operator. Refers to it.
+inline OpIdentity identity_of(const DumpFile& file) {
+  return {.name = file.op, .type = file.type, .task = file.task};
+}
+
+/// A record is an operator at one step; so are arrays of one operator that tell the same task and time.
+using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::uint64_t, std::uint64_t,
+                         std::optional<std::size_t>>;
+
+inline OpKey key_of(const DumpFile& file, std::size_t number) {
+  return {file.boot,    file.place,
+          file.op,      file.task.value_or(0),
+          file.unix_us, file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
+}
+
 /// All tensors below one path, in the order of execution as far as file names give it.
 struct DumpSide {
   std::deque<DumpFile> files;
@@ -83,7 +99,8 @@ void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)
 void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor);
 
 /// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
-/// dump. Refers to the cards.
-void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
+/// dump. Refers to the cards. Returns how many tensors it gives nothing as several operators of the card may
+/// be theirs.
+std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
 
 }  // namespace opdump::tool

@@ -183,8 +183,13 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   if (choice.stored) stored_ = mine_;
   if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
     search.note(*choice.map + ": no operator of mine is called " + some_names(names));
-  add_cards(my_card(), *beside_, mine_);
-  add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_);
+  const auto tell_ambiguous = [&search](const char* whose, std::size_t count) {
+    if (count != 0)
+      search.note("ambiguous: several operators of the card may be that of " + count_text(count, "tensor") +
+                  " of " + whose + ", by name, type and task, so nothing that it tells is used there");
+  };
+  tell_ambiguous("mine", add_cards(my_card(), *beside_, mine_));
+  tell_ambiguous("golden", add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_));
   for (DumpSide* side : {&mine_, &golden_, &stored_}) {
     if (choice.op) keep_ops(*choice.op, *side);
     keep_files(keep, *side);

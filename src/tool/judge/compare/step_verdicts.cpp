@@ -8,8 +8,8 @@
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
-#include "src/tool/judge/compare/op_key.hpp"
 #include "src/tool/judge/compare/value_range.hpp"
 
 namespace opdump::tool {

@@ -46,7 +46,9 @@ class OpReplay {
     const ReplayNode* const node = find_node(run);
     compare_with_golden(run, result);
     if (node == nullptr) {
-      result.reason = "the model has no operator of this name";
+      result.reason = task_.model.is_ambiguous(identity_of(file))
+                          ? "ambiguous: the model has several operators of this name"
+                          : "the model has no operator of this name";
       return result;
     }
     result.type = node->type;
@@ -69,10 +71,12 @@ class OpReplay {
  private:
   /// By the operator's name, or by that of the framework's operator in the record.
   const ReplayNode* find_node(const OperatorRun& run) const {
-    if (const ReplayNode* const node = task_.model.node(task_.side.files[run.file].op)) return node;
+    const DumpFile& file = task_.side.files[run.file];
+    if (const ReplayNode* const node = task_.model.node(identity_of(file))) return node;
     for (const auto& [role, tensor] : run.tensors) {
       const std::string original = task_.side.tensors[tensor].original_op;
-      if (role.first && !original.empty()) return task_.model.node(sanitised(original));
+      if (role.first && !original.empty())
+        return task_.model.node({.name = sanitised(original), .type = file.type});
     }
     return nullptr;
   }

@@ -100,7 +100,7 @@ bool ReplayModel::load_onnx() {
     const cards::CardOp& op = card.ops[i];
     ReplayNode& node = nodes_.emplace_back();
     node.name = op.name;
-    node.type = op.type;
+    node.type = node.dumped_type = op.type;
     node.domain = op.domain;
     const auto opset = details.opsets.find(op.domain);
     node.opset = opset == details.opsets.end() ? 1 : opset->second;
@@ -132,6 +132,8 @@ void ReplayModel::load_card(const RunModel& model) {
   for (const RunOp& op : model.ops) {
     ReplayNode& node = nodes_.emplace_back();
     node.name = op.desc.name;
+    node.dumped_type = op.desc.type;
+    node.task = op.desc.task_id;
     node.type = op.onnx.op.empty() ? onnx_type_of(op.desc.type) : op.onnx.op;
     node.domain = op.onnx.domain;
     node.opset = op.onnx.op.empty() ? kMappedOpset : std::max<std::uint64_t>(op.onnx.opset, 1);
@@ -166,17 +168,23 @@ void ReplayModel::load_card(const RunModel& model) {
 
 /// Operators are found by their own names, then by those of their outputs.
 void ReplayModel::index() {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) places_.try_emplace(sanitised(nodes_[i].name), i);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) places_[sanitised(nodes_[i].name)].push_back(i);
+  std::unordered_map<std::string, std::vector<std::size_t>> by_output;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& output : nodes_[i].outputs) {
-      if (!output.empty()) places_.try_emplace(sanitised(output), i);
+      if (!output.empty()) by_output[sanitised(output)].push_back(i);
     }
   }
+  places_.merge(by_output);
 }
 
-const ReplayNode* ReplayModel::node(std::string_view name) const {
-  const auto found = places_.find(std::string(name));
-  return found == places_.end() ? nullptr : &nodes_[found->second];
+const ReplayNode* ReplayModel::node(const OpIdentity& identity) const {
+  const auto found = places_.find(std::string(identity.name));
+  if (found == places_.end()) return nullptr;
+  const std::optional<std::size_t> place = only_one(found->second, identity, [this](std::size_t i) {
+    return OpDesc{.type = nodes_[i].dumped_type, .task_id = nodes_[i].task};
+  });
+  return place ? &nodes_[*place] : nullptr;
 }
 
 bool ReplayModel::constant(const std::string& name, ReplayTensor& to, std::string& reason) const {

@@ -10,6 +10,7 @@
 #include "src/tool/judge/diverge/replay_op.hpp"
 #include "src/tool/read/card/onnx_file.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/run/op_identity.hpp"
 #include "src/tool/read/run/run_file.hpp"
 
 namespace opdump::tool {
@@ -17,6 +18,8 @@ namespace opdump::tool {
 /// An operator as the model describes it.
 struct ReplayNode {
   std::string name;
+  std::string dumped_type;  ///< as a dump has it
+  std::uint32_t task = kNoTask;
   std::string type;  ///< of ONNX
   std::string domain;
   std::uint64_t opset = 0;
@@ -35,8 +38,11 @@ class ReplayModel {
 
   bool is_card() const { return is_card_; }
 
-  /// The operator of that name in a dump; null: there is none.
-  const ReplayNode* node(std::string_view name) const;
+  /// The operator; null: there is none, or several may be it.
+  const ReplayNode* node(const OpIdentity& identity) const;
+  bool is_ambiguous(const OpIdentity& identity) const {
+    return node(identity) == nullptr && places_.contains(std::string(identity.name));
+  }
 
   /// Whether the elements of that tensor are in the model's file.
   bool has_constant(const std::string& tensor) const { return constants_.count(tensor) != 0; }
@@ -56,8 +62,9 @@ class ReplayModel {
   bool is_card_ = false;
   MappedFile file_;
   std::vector<ReplayNode> nodes_;
-  std::unordered_map<std::string, std::size_t> places_;  ///< by the names that a dump gives operators
-  std::unordered_map<std::string, Bytes> constants_;     ///< TensorProto messages
+  std::unordered_map<std::string, std::vector<std::size_t>>
+      places_;                                        ///< by the names that a dump gives operators
+  std::unordered_map<std::string, Bytes> constants_;  ///< TensorProto messages
 };
 
 }  // namespace opdump::tool

@@ -121,7 +121,8 @@ class EdgeFinder {
       }
     }
     if (card_ == nullptr) return std::nullopt;
-    const std::optional<CardedOps::Output> producer = card_->producer(side_.files[to.file].op, to.index);
+    const std::optional<CardedOps::Output> producer =
+        card_->producer(identity_of(side_.files[to.file]), to.index);
     if (!producer) return std::nullopt;
     const auto found = step.outputs.find({producer->op, producer->index});
     if (found == step.outputs.end()) return std::nullopt;
