@@ -378,6 +378,26 @@ class Compare(Case):
             self.write('golden/step0/rank0/dump.json', text[:size].encode())
             self.run_tool('compare', 'mine', 'golden', expect=1)
 
+    def test_parameters_and_pickled_tensors_of_msprobe_are_compared(self):
+        def told(values, name=None):
+            return dict({'type': 'torch.Tensor', 'dtype': 'torch.float32', 'shape': [2], 'Max': max(values), 'Min': min(values),
+                         'Mean': sum(values) / 2, 'Norm': math.hypot(*values)}, **({'data_name': name} if name else {}))
+        def put(side, factor):
+            weight = [1 * factor, 2 * factor]
+            self.write(side + '/step0/rank0/dump_tensor_data/weight.npy', npy('<f4', [2], floats(*weight)))
+            self.write(side + '/step0/rank0/dump.json', json.dumps({'task': 'tensor', 'level': 'L0', 'dump_data_dir': '/x', 'data': {
+                'Module.conv.Conv2d.forward.0': {
+                    'input_args': [told([1, 2], 'x.pt')], 'input_kwargs': {}, 'output': [told([3, 4], 'y.pt')],
+                    'parameters': {'weight': told(weight, 'weight.npy'), 'bias': told([0, 1])}},
+                'Module.conv.Conv2d.parameters_grad': {'weight': [told(weight)]}}}).encode())
+        put('mine', 1)
+        put('golden', 1)
+        out, error = self.run_tool('compare', 'mine', 'golden')
+        self.assertIn('5 tensors compared: 1 equal, 0 diverging', out)
+        self.assertEqual(error.count('2 tensors lie in .pt files, which are not read: by statistics alone'), 2)
+        put('mine', 7)
+        self.assertIn('5 tensors compared: 0 equal, 2 diverging', self.run_tool('compare', 'mine', 'golden', expect=1)[0])
+
     def test_a_map_in_yaml(self):
         self.chain('mine', 2)
         self.msprobe()

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/array_container.hpp"
@@ -209,15 +210,22 @@ class SideReader {
     msprobe_files_.insert(found.path);
     const std::string directory = directory_of(found);
     msprobe_.push_back((directory.empty() ? "." : directory) + std::string(kMsprobeArrays));
-    std::uint64_t turn = 0;
+    std::uint64_t turn = 0, pickled = 0;
     for (const MsprobeRun& run : runs) {
       // No time is known, but the order is.
       DumpFile file = {
           .path = found.path, .type = run.name.type, .op = run.name.op, .place = msprobe_place(directory)};
       file.unix_us = ++turn;
       file.boot = boot_of(found.path);
-      for (const MsprobeTensor& tensor : run.tensors) add_msprobe_tensor(tensor, file, side);
+      for (const MsprobeTensor& tensor : run.tensors) {
+        add_msprobe_tensor(tensor, file, side);
+        pickled += tensor.is_pickled ? 1 : 0;
+      }
     }
+    if (pickled != 0)
+      report_.note(found.path + ": " + count_text(pickled, "tensor") + (pickled == 1 ? " lies" : " lie") +
+                   " in .pt files, which are not read: by statistics alone; "
+                   "numpy.save(NAME, torch.load(FILE).numpy()) makes an .npy file");
   }
 
   /// Whether a file is of a dump of msprobe that is in the side.

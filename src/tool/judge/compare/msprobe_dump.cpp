@@ -46,7 +46,10 @@ class Reader {
     MsprobeRun run;
     run.name = parse_msprobe_name(node.key());
     for (const char* key : {"input_args", "input_kwargs", "input"}) add_tensors(node.member(key), false, run);
+    // What a module has of its own comes behind what it is given.
+    add_tensors(node.member("parameters"), false, run);
     add_tensors(node.member("output"), true, run);
+    if (node.key().ends_with(".parameters_grad")) add_tensors(&node, true, run);
     runs_.push_back(std::move(run));
   }
 
@@ -69,6 +72,8 @@ class Reader {
         std::count_if(run.tensors.begin(), run.tensors.end(),
                       [&](const MsprobeTensor& other) { return other.is_output == is_output; }));
     if (const JsonNode* const file = node.member("data_name"); file != nullptr) tensor.file = file->text();
+    tensor.is_pickled = tensor.file.ends_with(".pt");
+    if (tensor.is_pickled) tensor.file.clear();
     if (const JsonNode* const dtype = node.member("dtype"); dtype != nullptr) {
       std::string name(dtype->text().substr(dtype->text().rfind('.') + 1));
       std::transform(name.begin(), name.end(), name.begin(), [](char letter) {

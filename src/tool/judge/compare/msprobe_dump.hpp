@@ -22,6 +22,7 @@ MsprobeName parse_msprobe_name(std::string_view name);
 struct MsprobeTensor {
   bool is_output = false;
   std::uint32_t index = 0;  ///< among the tensors of that role
+  bool is_pickled = false;  ///< its elements lie in a file of PyTorch, which is not read
   std::string file;         ///< in `dump_tensor_data`; empty: there are only statistics
   DType dtype = DType::undefined;
   std::vector<Dim> shape;
