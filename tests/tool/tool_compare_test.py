@@ -96,6 +96,35 @@ class Compare(Case):
         self.assertIn('exclude each other', self.run_tool('compare', 'mine', 'golden', '--map', 'map', '--by-order',
                                                           expect=2)[1])
 
+    def test_a_map_as_editors_and_spreadsheets_save_it(self):
+        for name in ('conv', 'relu'):
+            self.put('T.%s.3.0.1' % name, [], [one([1, 2])], 'mine')
+        self.write('golden/layer1.0.1.npy', npy('<f4', [2], floats(1, 2)))
+        self.write('golden/a,b.0.1.npy', npy('<f4', [2], floats(1, 2)))
+        pairs = [('T.conv.3.0.1', 'layer1.0.1.npy'), ('T.relu.3.0.1', 'a,b.0.1.npy')]
+        for text in ('\ufeffconv,layer1\r\nrelu,"a,b"\r\n', '\ufeff"conv","layer1"\n"relu","a,b"'):
+            self.write('map.csv', text.encode())
+            self.assertEqual(self.pairs('--map', 'map.csv'), pairs)
+        self.write('map.yaml', "\ufeffconv: layer1\r\nrelu: 'a,b'\r\n".encode())
+        self.assertEqual(self.pairs('--map', 'map.yaml'), pairs)
+        for text in ('"conv,layer1', '"conv","a","b"'):
+            self.write('map.csv', text.encode())
+            self.assertIn('map.csv:1: not a row', self.run_tool('compare', 'mine', 'golden', '--map', 'map.csv', expect=1)[1])
+        self.write('map.csv', 'conv,layer1'.encode('utf-16'))
+        self.assertIn('map.csv: is UTF-16: save it as UTF-8',
+                      self.run_tool('compare', 'mine', 'golden', '--map', 'map.csv', expect=1)[1])
+
+    def test_what_stands_in_a_cards_place_is_named(self):
+        self.put('T.conv.3.0.1', [], [one([1, 2])], 'mine')
+        for content, told in ((b'\x1c\0\0\0TFL3\0\0', 'is a TensorFlow Lite model'), (b'PK\x03\x04rest', 'is a ZIP file'),
+                              (b'GGUF\x03\0\0\0', 'is a GGUF file'), (b'\x08\x08\x12\x07pytorch', 'is an ONNX model'),
+                              ('{"a": 1}'.encode('utf-16'), 'is UTF-16: save it as UTF-8'),
+                              ('{"a": 1}'.encode('utf-16-le'), 'is UTF-16: save it as UTF-8')):
+            self.write('card', content)
+            _, error = self.run_tool('show', 'mine', '--model', 'card', expect=1)
+            self.assertIn(told, error)
+            self.assertEqual(error.count('\n'), 1, error)
+
     def test_operators_go_together_by_their_turn_when_asked(self):
         for i, (a, b) in enumerate((('x', 'conv'), ('y', 'relu'), ('z', 'conv'))):
             self.put('T.%s.3.0.%d' % (a, 100 + i), [one([i])], [one([i, i]), one([7])], 'mine')

@@ -153,6 +153,8 @@ class Diff(Case):
                                                  % kind))
             self.assertEqual(signature.count('~'), 1)
             self.run_tool('diff', 'golden.sig', 'R2')
+            self.write('windows.sig', b'\xef\xbb\xbf' + signature.replace('\n', '\r\n').encode())
+            self.run_tool('diff', 'windows.sig', 'R2')
             self.run_of('bad', lambda at, op: (at, op, 'x' if (at, op) == (3, 0) else 0), kind=kind)
             found = self.diff('golden.sig', 'bad')
             self.assertEqual([(one['op'], one['step']) for one in found['differences']], [('op0', 3)])

@@ -1,30 +1,30 @@
 #include "src/tool/judge/compare/name_map.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/dump/text_lines.hpp"
 
 namespace opdump::tool {
 namespace {
 
-using Names = std::optional<std::pair<std::string_view, std::string_view>>;
+using Names = std::optional<std::pair<std::string, std::string>>;
 
 /// Nothing where it is not plain what they are.
 Names names_of(std::string_view row) {
-  const char separator = row.find('\t') != std::string_view::npos ? '\t' : ',';
-  if (std::count(row.begin(), row.end(), separator) != 1) return std::nullopt;
-  const std::size_t at = row.find(separator);
-  return std::pair(row.substr(0, at), row.substr(at + 1));
+  std::vector<std::string> cells;
+  const bool good = split_row(row, row.find('\t') != std::string_view::npos ? '\t' : ',', cells);
+  if (!good || cells.size() != 2) return std::nullopt;
+  return std::pair(cells[0], cells[1]);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   const bool quoted = text.size() >= 2 && (text[0] == '"' || text[0] == '\'') && text.back() == text[0];
-  return quoted ? text.substr(1, text.size() - 2) : text;
+  return std::string(quoted ? text.substr(1, text.size() - 2) : text);
 }
 
 Names names_of_yaml(std::string_view row) {
@@ -57,14 +57,15 @@ bool NameMap::load(const std::string& path, std::string& error) {
     return false;
   }
   const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-  std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), row.size() + 1));
-    if (row.ends_with('\r')) row.remove_suffix(1);
+  if (is_utf16(as_text(file.bytes()))) {
+    error = path + ": is UTF-16: save it as UTF-8";
+    return false;
+  }
+  TextLines lines(as_text(file.bytes()));
+  for (std::string_view row; lines.next(row);) {
     if (row.empty() || row[0] == '#') continue;
     const Names names = is_yaml ? names_of_yaml(row) : names_of(row);
-    const std::string here = path + ":" + std::to_string(number) + ": ";
+    const std::string here = path + ":" + std::to_string(lines.number()) + ": ";
     if (!names || names->first.empty() || names->second.empty()) {
       error = here + (is_yaml ? "not a row 'name: golden name'"
                               : "not a row 'name,golden name'; a tab may stand for the comma");
@@ -75,8 +76,8 @@ bool NameMap::load(const std::string& path, std::string& error) {
       error = here + "an input or output goes with another one; only operators go together";
       return false;
     }
-    const std::string name = is_yaml ? op_of(names->first, role) : std::string(names->first);
-    const std::string golden = is_yaml ? op_of(names->second, role) : std::string(names->second);
+    const std::string name = is_yaml ? op_of(names->first, role) : names->first;
+    const std::string golden = is_yaml ? op_of(names->second, role) : names->second;
     const auto [known, is_new] = rows_.emplace(name, golden);
     if (!is_new && (!is_yaml || known->second != golden)) {
       error = here + "'" + name + "' has a row already";

@@ -15,6 +15,7 @@
 #include "src/tool/judge/diff/signature.hpp"
 #include "src/tool/judge/diff/tensor_sums.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/dump/text_lines.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
@@ -168,7 +169,10 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
       return false;
     }
     const std::string_view text = as_text(file.bytes());
-    if (text.starts_with(kSignatureStart)) {
+    constexpr std::size_t kSurelyLonger = 64;
+    std::string_view first;
+    TextLines(text.substr(0, kSurelyLonger)).next(first);
+    if (first.starts_with(kSignatureStart)) {
       sources_.push_back({Source::Kind::signature, name, side, {path}});
       const std::string_view algorithm = signature_algorithm(text);
       if (algorithm.empty()) {

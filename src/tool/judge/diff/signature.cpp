@@ -9,6 +9,7 @@
 #include "opdump/types/config.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/read/dump/text_lines.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -137,7 +138,8 @@ bool write_signature(const RunTable& table, std::string_view algorithm, const Pu
 }
 
 std::string_view signature_algorithm(std::string_view text) {
-  std::string_view line = cut_until(text, '\n');
+  std::string_view line;
+  TextLines(text).next(line);
   if (!line.starts_with(kSignatureStart)) return {};
   line.remove_prefix(kSignatureStart.size());
   return cut_until(line, ',') == "1" && digest_bytes_of(line) != 0 ? line : std::string_view();
@@ -148,18 +150,16 @@ bool read_signature(std::string_view text, RunTable& table, std::string& error,
   const std::string_view algorithm = signature_algorithm(text);
   std::vector<std::uint32_t> tensors;
   std::optional<std::uint64_t> step;
-  std::uint64_t number = 1;
+  TextLines lines(text);
+  std::string_view line;
+  lines.next(line);
   const auto fail = [&](std::string_view reason) {
-    error = "line " + std::to_string(number) + ": " + std::string(reason);
+    error = "line " + std::to_string(lines.number()) + ": " + std::string(reason);
     return false;
   };
   if (algorithm.empty()) return fail("not a signature of version 1");
-  cut_until(text, '\n');
-  const std::size_t whole = text.size();
-  while (!text.empty()) {
-    ++number;
-    passed(whole - text.size());
-    std::string_view line = cut_until(text, '\n');
+  while (lines.next(line)) {
+    passed(text.size() - lines.left());
     if (line.starts_with("tensor,")) {
       SummedTensor tensor;
       if (!parse_tensor(line.substr(7), tensor)) return fail("not a tensor");

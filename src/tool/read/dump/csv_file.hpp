@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/tool/read/dump/mapped_file.hpp"
+#include "src/tool/read/dump/text_lines.hpp"
 
 namespace opdump::tool {
 
@@ -17,7 +18,7 @@ class CsvFile {
   /// Gives the next row; false after the last one, or when it cannot be read; `error()` then says why.
   bool next(std::vector<std::string>& cells);
 
-  std::uint64_t line() const { return line_; }
+  std::uint64_t line() const { return lines_.number(); }
   const std::string& error() const { return error_; }
 
  private:
@@ -28,8 +29,7 @@ class CsvFile {
   std::string path_;
   std::string error_;
   MappedFile file_;
-  std::size_t at_ = 0;
-  std::uint64_t line_ = 0;
+  TextLines lines_{{}};
 };
 
 }  // namespace opdump::tool

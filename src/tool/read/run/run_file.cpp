@@ -13,6 +13,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/refused_line.hpp"
+#include "src/tool/read/dump/text_lines.hpp"
 #include "src/tool/read/run/dbg_model.hpp"
 #include "src/tool/read/run/json_fields.hpp"
 #include "src/tool/read/run/regular_file.hpp"
@@ -276,6 +277,24 @@ std::size_t RunFile::unsized_tensors(std::string& first) const {
   return count;
 }
 
+namespace {
+
+/// What a file is that stands in a card's place, and what to do; empty: it may be a card.
+std::string_view foreign_kind(std::string_view text) {
+  if (text.substr(0, 8).ends_with("TFL3"))
+    return "is a TensorFlow Lite model, and no card: 'opdump describe' makes a card of it";
+  if (text.starts_with("PK\x03\x04")) return "is a ZIP file, as .npz and .pt are, and no card";
+  if (text.starts_with("GGUF"))
+    return "is a GGUF file, and no card: ggml's adapter writes a card into the dump";
+  // The version of ONNX's IR, then a text: who made it, or its version.
+  const bool is_onnx = text.size() > 3 && text[0] == 8 && text[1] > 0 && text[1] < 32 && (text[2] & 7) == 2;
+  if (is_onnx) return "is an ONNX model, and no card: 'opdump describe' makes a card of it";
+  if (is_utf16(text)) return "is UTF-16: save it as UTF-8";
+  return {};
+}
+
+}  // namespace
+
 bool RunFile::load(const std::string& path, ConfigError& error) {
   error = {};
   posix::UniqueFd file;
@@ -303,6 +322,11 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
     for (RunModel& model : models) fill_descs(model.ops);
     error = {};
     return true;
+  }
+  if (const std::string_view kind = foreign_kind(text_->text); !kind.empty()) {
+    error.reason = kind;
+    text_->text.clear();
+    return false;
   }
   Refusal refusal(text_->text, error);
   if (!parse(text_->text, text_->tree, refusal)) return false;
