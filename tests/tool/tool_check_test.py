@@ -164,7 +164,7 @@ class Check(Case):
                            ('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', 'note: dump.dump_list: missing'),
                            ('{"dump": {"dump_path": ".", "dump_scene": "watcher", "dump_list": []}}',
                             'note: dump.dump_list: empty'),
-                           ('', '-: an empty file, which is valid and switches nothing on\n')):
+                           ('', '\n-: note: the file is empty\n')):
             self.assertIn(said, self.run_tool('check', '-', stdin=text.encode(), expect=3)[0])
         self.assertNotIn('note', self.run_tool('check', '-', stdin=b'{"dump": {}}', expect=3)[0])
 

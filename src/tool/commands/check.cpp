@@ -116,8 +116,8 @@ void print_words(const std::string& file, const CheckedConfig& checked, const Pl
   if (has_slip(checked)) verdict = "valid and active, but a key is misspelt or misplaced, and has no effect";
   if (!checked.config.active)
     verdict = "valid, but it switches nothing on; 'opdump explain' tells of the keys that do";
-  if (checked.text().empty()) verdict = "an empty file, which is valid and switches nothing on";
   print_line(file + ": " + verdict);
+  if (checked.text().empty()) print_line(file + ": note: the file is empty");
   if (checked.config.active) {
     for (const std::string& line : config_lines(checked.config)) print_line("  " + line);
     if (!place.text.empty()) print_line("  storage " + place.text);
