@@ -40,8 +40,9 @@ void use(const RunFile& run) {
     for (const RunOp& op : model.ops) {
       for (const RunTensor& tensor : op.inputs) use(tensor);
       for (const RunTensor& tensor : op.outputs) use(tensor);
-      static_cast<void>(carded.quant(op.desc.name, true, 0));
-      static_cast<void>(carded.producer(op.desc.name, 0));
+      const OpIdentity identity = {.name = op.desc.name, .type = op.desc.type, .task = op.desc.task_id};
+      static_cast<void>(carded.quant(identity, true, 0));
+      static_cast<void>(carded.producer(identity, 0));
     }
   }
   std::string first;
