@@ -77,7 +77,7 @@ exit status
 constexpr int kExitUnjudged = kExitInactive;
 
 /// What is said, for people or programs.
-struct Answer {
+struct WhyAnswer {
   std::string headline{};        ///< empty: nothing is wrong
   std::optional<DumpFile> op{};  ///< that the headline names
   std::string cause{};
@@ -89,7 +89,7 @@ struct Answer {
   bool any = false;  ///< something could be judged
 };
 
-void print(const char* title, const std::vector<std::string>& lines) {
+void print_list(const char* title, const std::vector<std::string>& lines) {
   constexpr std::size_t kMost = 12;
   if (lines.empty()) return;
   print_line(title);
@@ -97,7 +97,7 @@ void print(const char* title, const std::vector<std::string>& lines) {
   if (lines.size() > kMost) print_line("  and " + std::to_string(lines.size() - kMost) + " more");
 }
 
-int give(const Answer& answer, bool json) {
+int give(const WhyAnswer& answer, bool json) {
   const bool wrong = !answer.headline.empty();
   const std::string headline = wrong        ? answer.headline
                                : answer.any ? "nothing is wrong in what could be judged"
@@ -126,9 +126,9 @@ int give(const Answer& answer, bool json) {
   } else {
     print_line(headline);
     if (!answer.judged.empty()) print_line(answer.judged);
-    print("evidence:", answer.evidence);
-    print("also:", answer.others);
-    print("not judged:", answer.unjudged);
+    print_list("evidence:", answer.evidence);
+    print_list("also:", answer.others);
+    print_list("not judged:", answer.unjudged);
   }
   return wrong ? kExitFailed : answer.any ? kExitOk : kExitUnjudged;
 }
@@ -267,7 +267,7 @@ class Evidence {
 };
 
 /// Of tensors that no verdict speaks of, and that say that something is wrong all the same.
-void name_odd_tensors(const CompareReport& report, Answer& answer) {
+void name_odd_tensors(const CompareReport& report, WhyAnswer& answer) {
   for (const PairResult& result : report.results) {
     if (!result.pair.mine || !result.pair.golden) continue;
     const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
@@ -284,7 +284,7 @@ void name_odd_tensors(const CompareReport& report, Answer& answer) {
   }
 }
 
-void judge_against_golden(const CompareReport& report, Answer& answer) {
+void judge_against_golden(const CompareReport& report, WhyAnswer& answer) {
   const VerdictReport verdicts(report);
   answer.headline = verdicts.headline();
   answer.judged = verdicts.counts();
@@ -326,7 +326,7 @@ void judge_against_golden(const CompareReport& report, Answer& answer) {
 /// meant, and who overwrites memory may be an operator that was not dumped.
 class AloneJudge {
  public:
-  AloneJudge(const DumpSide& side, Answer& answer) : side_(side), answer_(answer) {}
+  AloneJudge(const DumpSide& side, WhyAnswer& answer) : side_(side), answer_(answer) {}
 
   void judge() {
     look();
@@ -481,12 +481,12 @@ class AloneJudge {
   }
 
   const DumpSide& side_;
-  Answer& answer_;
+  WhyAnswer& answer_;
   std::vector<Found> found_;
 };
 
 /// What nobody can judge, as it was lost or never kept.
-void add_losses(const DumpComparison& dumps, Answer& answer) {
+void add_losses(const DumpComparison& dumps, WhyAnswer& answer) {
   for (const auto& [kept, count] : dumps.mine().kept)
     answer.unjudged.push_back(count_text(count, "tensor") + " of mine: " + kept_words(kept));
   const JournalFacts journal = read_journals(dumps.my_path(), nullptr);
@@ -527,7 +527,7 @@ int run_why(Words words) {
                        "one dump at a time, not also '" + rest[1] + "'; '-g GOLDEN' names the golden one");
   if (choice.expected && !choice.golden) return usage_error("why", "'-e EXPECTED' needs '-g GOLDEN'");
   choice.mine = rest[0];
-  Answer answer;
+  WhyAnswer answer;
   DumpComparison dumps;
   std::string error;
   if (!dumps.choose(choice, error)) return usage_error("why", error);
