@@ -131,7 +131,8 @@ TEST_CASE("exception dump: the environment asks for it where the config asks for
 }
 
 TEST_CASE("exception dump: no other dump goes where the environment says") {
-  for (const char* text : {R"({"dump": {"dump_path": "p", "dump_scene": "watcher", "dump_mode": "output"}})",
+  for (const char* text : {R"({"dump": {"dump_path": "p", "dump_scene": "watcher", "dump_mode": "output",
+                                     "dump_list": [{"layer": ["a"], "watcher_nodes": ["b"]}]}})",
                            R"({"dump": {"dump_path": "p", "dump_debug": "on"}})",
                            R"({"dump": {"dump_path": "p", "dump_list": [{}]}})"}) {
     CHECK(followed({{"ASCEND_DUMP_PATH", "d"}, {"ASCEND_WORK_PATH", "w"}}, text) == "none:p");
