@@ -8,7 +8,6 @@
 namespace opdump::tool {
 namespace {
 
-using flashlog::Kind;
 using flashlog::Position;
 
 /// Steps that were handed on, of which some may be told twice.
@@ -35,22 +34,22 @@ class HistoryMarks::Finder final : public flashlog::RunVisitor {
   }
 
   void entry(const flashlog::Entry& entry) override {
-    kind_ = entry.begin < from ? Kind::data : entry.head.kind();
+    kind_ = entry.begin < from ? flashlog::Kind::data : entry.head.kind();
     at_ = entry.begin;
     got_ = 0;
   }
 
   void body(Bytes bytes) override {
-    const bool wanted = kind_ == Kind::step || kind_ == Kind::written_out;
+    const bool wanted = kind_ == flashlog::Kind::step || kind_ == flashlog::Kind::written_out;
     if (!wanted || bytes.size() > sizeof memory_ - got_) return;
     copy_bytes(memory_ + got_, bytes);
     got_ += bytes.size();
-    if (kind_ == Kind::step && got_ == sizeof(flashlog::StepMark)) {
+    if (kind_ == flashlog::Kind::step && got_ == sizeof(flashlog::StepMark)) {
       flashlog::StepMark mark;
       std::memcpy(&mark, memory_, sizeof mark);
       steps.push_back({at_, mark.step});
     }
-    if (kind_ == Kind::written_out && got_ == sizeof(flashlog::WrittenOutMark))
+    if (kind_ == flashlog::Kind::written_out && got_ == sizeof(flashlog::WrittenOutMark))
       std::memcpy(&written.emplace_back(), memory_, sizeof(flashlog::WrittenOutMark));
   }
 
@@ -58,7 +57,7 @@ class HistoryMarks::Finder final : public flashlog::RunVisitor {
   std::vector<flashlog::WrittenOutMark> written;
 
  private:
-  Kind kind_{};
+  flashlog::Kind kind_{};
   Position at_;
   std::size_t got_ = 0;
   std::byte memory_[64];

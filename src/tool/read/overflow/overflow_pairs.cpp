@@ -83,7 +83,7 @@ class OpFiles {
   std::map<Key, std::vector<Entry>> files_;
 };
 
-std::uint64_t time_of(const FoundFile& file) {
+std::uint64_t time_of_record(const FoundFile& file) {
   const std::optional<RecordName> name = parse_record_name(file.real_name);
   return name ? name->unix_us : 0;
 }
@@ -111,7 +111,7 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
     }
     Overflow overflow;
     overflow.debug_file = file;
-    overflow.unix_us = time_of(file);
+    overflow.unix_us = time_of_record(file);
     RecordTensors tensors = record.tensors();
     RecordTensor tensor;
     bool found = false;

@@ -15,7 +15,7 @@ constexpr std::string_view kUnreceived = "unreceived,";
 constexpr std::size_t kMostNoteBytes = 64;
 
 /// Whether `line`, with its end, is one that `extract` or `receive` adds.
-bool is_note(std::string_view line) {
+bool is_open_note(std::string_view line) {
   if (line == kCutNote) return true;
   return line.starts_with(kUnreceived) && line.ends_with('\n') &&
          line.substr(kUnreceived.size()).find_first_not_of("0123456789,\n") == line.npos;
@@ -66,7 +66,7 @@ void SealedReader::split_notes() {
   while (text.ends_with('\n')) {
     const std::string_view end = text.substr(text.size() - std::min(text.size(), kMostNoteBytes));
     const std::size_t at = std::max(end.rfind(kCutNote) + 1, end.rfind(kUnreceived) + 1);
-    if (at == 0 || !is_note(end.substr(at - 1))) break;
+    if (at == 0 || !is_open_note(end.substr(at - 1))) break;
     text.remove_suffix(end.size() - (at - 1));
   }
   notes_ = as_text(file_).substr(text.size());
