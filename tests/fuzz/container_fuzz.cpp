@@ -1,6 +1,6 @@
 // Arrays of other programs: each lies within its file, with as many bytes as dtype and shape ask for.
 #include "record_use.hpp"
-#include "src/tool/judge/compare/array_container.hpp"
+#include "src/tool/read/dump/array_container.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const opdump::Bytes file(reinterpret_cast<const std::byte*>(data), size);

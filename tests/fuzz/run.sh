@@ -48,7 +48,7 @@ done
 flags='-std=c++20 -O1 -g -fno-sanitize-recover=all -Iinclude -I. -DSIMDJSON_EXCEPTIONS=0 -DOPDUMP_TOOL_ZLIB=0'
 mkdir -p build/fuzz/objects
 echo '== readers: building'
-ls src/tool/cli/*.cpp src/tool/read/*/*.cpp src/tool/judge/compare/array_container.cpp src/card/*.cpp \
+ls src/tool/cli/*.cpp src/tool/read/*/*.cpp src/card/*.cpp \
   src/attach/onnx_nodes.cpp src/nano/dbg_file.cpp src/config/*.cpp src/config/*/*.cpp src/format/*.cpp src/kernels/*.cpp \
   src/kernels/statistics/*.cpp platform/flashlog/*.cpp platform/flashlog/impl/*.cpp platform/posix/base/*.cpp \
   platform/storage/*.cpp |

@@ -1,4 +1,4 @@
-#include "src/tool/judge/compare/array_container.hpp"
+#include "src/tool/read/dump/array_container.hpp"
 
 #include <algorithm>
 #include <optional>
