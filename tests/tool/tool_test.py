@@ -33,6 +33,15 @@ class CommandLine(Case):
             self.assertEqual(self.run_tool('help', command), self.run_tool(command, '--help'))
         self.assertEqual(self.run_tool('help'), self.run_tool('--help'))
 
+    def test_commands_that_compare_have_the_same_options(self):
+        values = ('-g', '--golden', '-e', '--limits', '--model', '--golden-model', '--op', '--boot', '--golden-boot', '--map')
+        for words in (['why', 'd'], ['compare', '-m', 'd'], ['report', 'd', '-o', 'x']):
+            out, _ = self.run_tool(words[0], '--help')
+            for option in (*values, '--any-model', '--by-order', '--align'):
+                self.assertIn(f'{option} ', out.replace(',', ' '))
+                named = [option, 'd'] if option in values else [option]
+                self.assertNotIn('unknown option', self.run_tool(*words, *named, expect=(1, 2, 3))[1])
+
     def test_a_dump_has_the_same_name_in_all_commands(self):
         self.write('d/' + tool_case.NAME, tool_case.record([], [tool_case.tensor(
             tool_case.FLOAT, [1], tool_case.floats(1))]))

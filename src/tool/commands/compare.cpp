@@ -29,45 +29,20 @@ constexpr char kCompareHelp[] =
 usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
        opdump compare MINE GOLDEN [-out DIRECTORY]
 
-  -m, --my_dump_path PATH      a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
-                               below it, or a flash image
-  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, statistics too, or arrays: .npy and
-                               .npz files (compressed ones too, if built with zlib; raw items, as bfloat16's
-                               V2, are of the other side's dtype), .safetensors, or ONNX tensors (.pb,
-                               .tensorproto), or msprobe's folders with their dump.json; so may be mine
-  -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
-                               times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
-                               instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one
-                               that a card gives scales. Where no error is to be expected, the usual limits
-                               count
-  -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
-                               without it no file is written. Where another result has the name, the time is
-                               that of the next second that is free
-  -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all
-                               of them by default
-      --op GLOB                only operators whose name matches, such as 'conv*'
-      --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
-      --golden-boot N          the same of GOLDEN
-      --map FILE               what my operators are called in the golden dump: rows 'name,golden name',
-                               or in a .yaml file 'name: golden name', as msprobe's data_mapping.yaml
-      --model CARD             what my integers stand for, by a card of the model, as 'opdump describe' writes
-                               it: quantised tensors are compared by their real values. Without it, by the
-                               cards that lie beside the journal, 'opdump.*.model.json'
-      --golden-model CARD      the same of GOLDEN
-      --any-model              compares dumps whose cards or journals tell of another file of a model, by its
-                               SHA-256. Other builds, configs, runtimes or versions of opdump are told on
-                               stderr and refused nowhere
-      --by-order               operators go together by their turn within a step, whatever their names
-      --align                  what names leave over goes together by type, shape and values in the order of
-                               execution, as between two runtimes; what one of them has fused stays over
-      --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
-                               or the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
-                               'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of
-                               32 and 64 bits without a scale that they are equal. The first tensor that is not
-                               equal is told besides. Equal tensors keep every limit, also with
-                               NaNs in them; a NaN or infinity on one side alone keeps none
-      --fail-under LIST        as --limits
-      --json                   everything as JSON on stdout, instead of the summary
+  -m, --my_dump_path PATH  a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
+                           below it, or a flash image
+  -out, --output DIRECTORY
+                           where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing; without
+                           it no file is written. Where another result has the name, the time is that of the next
+                           second that is free
+  -alg, --algorithm LIST   the measures of csv and json: numbers 0 to 9 or names, with commas between; all of them
+                           by default
+)";
+
+constexpr char kCompareAbout[] =
+    R"(      --golden_dump_path PATH, --fail-under LIST
+                           as -g and as --limits
+      --json               everything as JSON on stdout, instead of the summary
 
 Tensors go together by operator, role and index, and by model and step where both dumps tell them, by step alone
 where each has one model; an output also by the name of the framework's operator that a record of either dump
@@ -163,27 +138,18 @@ bool write_csv(const std::string& directory, const CompareReport& report) {
 
 int run_compare(Words words) {
   CompareOptions options;
-  const Option list[] = {
-      {"-m", "--my_dump_path", nullptr, &options.mine},
-      {"-g", "--golden_dump_path", nullptr, &options.golden},
-      {"-e", "--expected", nullptr, &options.expected},
-      {"-out", "--output", nullptr, &options.output},
-      {"-alg", "--algorithm", nullptr, &options.algorithm},
-      {"--op", {}, nullptr, &options.op},
-      {"--fail-under", {}, nullptr, &options.fail_under},
-      {"--limits", {}, nullptr, &options.limits},
-      {"--map", {}, nullptr, &options.map},
-      {"--boot", {}, nullptr, &options.boot},
-      {"--golden-boot", {}, nullptr, &options.golden_boot},
-      {"--model", {}, nullptr, &options.model},
-      {"--golden-model", {}, nullptr, &options.golden_model},
-      {"--any-model", {}, &options.any_model},
-      {"--by-order", {}, &options.by_order},
-      {"--align", {}, &options.align},
-      {"--json", {}, &options.json},
-  };
+  const std::string help = std::string(kCompareHelp).append(kCompareOptionsHelp).append(kCompareAbout);
+  const std::vector<Option> list =
+      compare_options(options, {
+                                   {"-m", "--my_dump_path", nullptr, &options.mine},
+                                   {"--golden_dump_path", {}, nullptr, &options.golden},
+                                   {"-out", "--output", nullptr, &options.output},
+                                   {"-alg", "--algorithm", nullptr, &options.algorithm},
+                                   {"--fail-under", {}, nullptr, &options.fail_under},
+                                   {"--json", {}, &options.json},
+                               });
   std::vector<std::string> rest;
-  if (const std::optional<int> end = read_options({"compare", kCompareHelp, list}, words, rest)) return *end;
+  if (const std::optional<int> end = read_options({"compare", help, list}, words, rest)) return *end;
   for (const std::string& path : rest) {
     std::optional<std::string>& side = !options.mine ? options.mine : options.golden;
     if (side) return usage_error("compare", "there are two dumps already, so '" + path + "' has no meaning");

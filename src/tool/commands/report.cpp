@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opdump/base/arena.hpp"
@@ -27,31 +28,23 @@ constexpr char kReportHelp[] =
 
 usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS] [--limits LIST] -o report.html
 
-  -o, --output FILE       the page
-  -g, --golden PATH       what the dump should be like, as for 'opdump compare'
-  -e, --expected PATH     a dump of the precision of mine that is known to be good, or 'rounded', as for
-                          'opdump compare'
-      --model FILE        the card of the model, as 'opdump describe' writes it, or its ONNX file. Where ONNX
-                          Runtime is there, in the system or where OPDUMP_ORT names it, each operator is then
-                          recomputed from its own inputs, as by 'opdump diverge': its isolated error. A card also
-                          tells what integers stand for and which output an input is. Without it, the cards that
-                          lie beside the journals, 'opdump.*.model.json', tell that
-      --golden-model CARD the card of GOLDEN
-      --op GLOB           only operators whose name matches
-      --step STEPS        only these steps, such as 3, 3-5 or 0|3-5
-      --limits LIST       what a tensor has to keep or is called diverging, as for 'opdump compare'
-      --map FILE, --align, --by-order, --any-model
-                          how operators go together, as for 'opdump compare'
-      --config CONFIG     what the dump was asked for with: told in words, as by 'opdump check'; and what of it
-                          the dump lacks, as by 'opdump verify'
-      --histograms WHICH  'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is
-                          room unless told
-      --max-bytes BYTES   how large the page may be, such as 8M, which it is unless told. It leaves out
-                          histograms, then inputs, tensors and pictures where nothing stands out, and says so.
-                          About 40 bytes for each record are the least: of more than 200 000 records there is a page
-                          of 8M only with '--step' or '--op'
+  -o, --output FILE        the page
+)";
 
-DUMP and GOLDEN are what 'opdump compare' takes: directories, files or flash images of CANN, MindSpore or msprobe.
+constexpr char kReportAbout[] =
+    R"(      --step STEPS         only these steps, such as 3, 3-5 or 0|3-5
+      --config CONFIG      what the dump was asked for with: told in words, as by 'opdump check'; and what of it the
+                           dump lacks, as by 'opdump verify'
+      --histograms WHICH   'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is room
+                           unless told
+      --max-bytes BYTES    how large the page may be, such as 8M, which it is unless told. It leaves out histograms,
+                           then inputs, tensors and pictures where nothing stands out, and says so. About 40 bytes
+                           for each record are the least: of more than 200 000 records there is a page of 8M only
+                           with '--step' or '--op'
+
+DUMP, which is mine above, and GOLDEN are what 'opdump compare' takes. '--model' takes an ONNX file, too. Where ONNX
+Runtime is there, in the system or where OPDUMP_ORT names it, each operator is then recomputed from its own inputs, as
+by 'opdump diverge': its isolated error. A card also tells which output an input is.
 
 The page is one file. It holds the verdict in one sentence, all operators by steps, their errors, tables to filter and
 sort, of each tensor statistics and a histogram, of up to 200 that stand out pictures, which output each input is,
@@ -78,7 +71,8 @@ struct ReportOptions : CompareChoice {
   std::optional<std::string> max_bytes;
   std::optional<std::string> output;
   std::optional<std::string> config;
-  std::optional<std::string> model_file;
+  std::optional<std::string> model_file;  ///< a card or an ONNX model
+  std::string command;                    ///< but for the name of the page
 };
 
 /// A path as who reads the page may see it: an absolute one tells of the machine that made the page, so that its
@@ -113,25 +107,16 @@ std::string quoted(const std::string& word) {
 }
 
 /// What was asked for, without the name of the page.
-std::string command_of(const ReportOptions& options) {
+std::string command_of(const ReportOptions& options, const std::vector<Option>& list) {
   std::string text = "opdump report " + quoted(shown_path(*options.mine));
-  const auto add = [&](const char* name, const std::optional<std::string>& value) {
-    if (value) text += std::string(" ") + name + ' ' + quoted(shown_path(*value));
-  };
-  add("-g", options.golden);
-  add("-e", options.expected);
-  add("--model", options.model_file);
-  add("--golden-model", options.golden_model);
-  add("--op", options.op);
-  add("--step", options.step);
-  add("--limits", options.limits);
-  add("--map", options.map);
-  if (options.align) text += " --align";
-  if (options.by_order) text += " --by-order";
-  if (options.any_model) text += " --any-model";
-  add("--config", options.config);
-  add("--histograms", options.histograms);
-  add("--max-bytes", options.max_bytes);
+  for (const Option& option : list) {
+    const std::string name = ' ' + std::string(option.name);
+    if (option.flag != nullptr) {
+      text += *option.flag ? name : "";
+    } else if (*option.text && option.text != &options.mine && option.text != &options.output) {
+      text += name + ' ' + quoted(shown_path(**option.text));
+    }
+  }
   return text;
 }
 
@@ -182,7 +167,7 @@ bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDe
                   std::uint64_t max_bytes, const SearchReport& search) {
   const PageHead head = {.dump = shown_path(*options.mine),
                          .golden = shown_path(options.golden.value_or("")),
-                         .command = command_of(options),
+                         .command = options.command,
                          .max_bytes = max_bytes};
   std::string error;
   if (!write_page(*options.output, facts, head, detail, error)) {
@@ -198,33 +183,24 @@ bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDe
 
 int run_report(Words words) {
   ReportOptions options;
-  const Option list[] = {
-      {"-o", "--output", nullptr, &options.output},
-      {"-g", "--golden", nullptr, &options.golden},
-      {"-e", "--expected", nullptr, &options.expected},
-      {"--model", {}, nullptr, &options.model_file},
-      {"--golden-model", {}, nullptr, &options.golden_model},
-      {"--op", {}, nullptr, &options.op},
-      {"--step", {}, nullptr, &options.step},
-      {"--limits", {}, nullptr, &options.limits},
-      {"--map", {}, nullptr, &options.map},
-      {"--align", {}, &options.align},
-      {"--by-order", {}, &options.by_order},
-      {"--any-model", {}, &options.any_model},
-      {"--config", {}, nullptr, &options.config},
-      {"--histograms", {}, nullptr, &options.histograms},
-      {"--max-bytes", {}, nullptr, &options.max_bytes},
-      {"-d", "--dump_file", nullptr, &options.mine},
-  };
+  const std::string help = std::string(kReportHelp).append(kCompareOptionsHelp).append(kReportAbout);
+  const std::vector<Option> list =
+      compare_options(options, {
+                                   {"--step", {}, nullptr, &options.step},
+                                   {"--config", {}, nullptr, &options.config},
+                                   {"--histograms", {}, nullptr, &options.histograms},
+                                   {"--max-bytes", {}, nullptr, &options.max_bytes},
+                                   {"-o", "--output", nullptr, &options.output},
+                                   {"-d", "--dump_file", nullptr, &options.mine},
+                               });
   std::vector<std::string> rest;
-  if (const std::optional<int> end = read_options({"report", kReportHelp, list}, words, rest)) return *end;
+  if (const std::optional<int> end = read_options({"report", help, list}, words, rest)) return *end;
   for (const std::string& path : rest) {
     if (options.mine) return usage_error("report", "one DUMP at a time, not also '" + path + "'");
     options.mine = path;
   }
   if (options.mine.value_or("").empty()) return usage_error("report", "a DUMP is missing");
   if (options.output.value_or("").empty()) return usage_error("report", "'-o FILE' is missing");
-  if (options.expected && !options.golden) return usage_error("report", "'--expected' needs '-g GOLDEN'");
   const std::optional<PageDetail> detail = parse_histograms(options.histograms.value_or("all"));
   if (!detail)
     return usage_error("report", "'--histograms " + *options.histograms + "' is none of all, flagged, none");
@@ -234,6 +210,8 @@ int run_report(Words words) {
   std::string error;
   if (options.step && !steps.read(*options.step, error))
     return usage_error("report", "'--step " + *options.step + "': " + error);
+  options.command = command_of(options, list);
+  options.model_file = std::exchange(options.model, std::nullopt);
   ReplayModel model;
   std::unique_ptr<OpReference> reference;
   if (options.model_file) {

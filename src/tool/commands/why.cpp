@@ -34,16 +34,13 @@ constexpr char kWhyHelp[] =
 
 usage: opdump why MINE [-g GOLDEN] [-e EXPECTED] [--model CARD] [--json]
 
-  -g, --golden PATH        what the dump should be like, as for 'opdump compare'. Without it, what the dump alone
-                           tells: the first NaN and infinity, saturated integers, outputs that were overwritten
-                           before they were read, and what the journal says was lost
-  -e, --expected PATH      a dump of the precision of MINE that is known to be good, as for 'opdump compare'
-      --model CARD         what integers of MINE stand for, and which inputs are constants, as 'opdump describe'
-                           writes it; without it, by the cards that lie beside the journal
-      --golden-model CARD  the same of GOLDEN
-      --op GLOB, --boot N, --golden-boot N, --limits LIST, --map FILE, --align, --by-order, --any-model
-                           what is compared with what, as for 'opdump compare'
-      --json               the same as one JSON object
+)";
+
+constexpr char kWhyAbout[] =
+    R"(      --json               the same as one JSON object
+
+Without GOLDEN it says what the dump alone tells: the first NaN and infinity, saturated integers, outputs that were
+overwritten before they were read, and what the journal says was lost.
 
 The first line is the sentence to act on. Below it: the evidence, what else was found, and what could not be judged.
 
@@ -504,28 +501,14 @@ void add_losses(const DumpComparison& dumps, WhyAnswer& answer) {
 int run_why(Words words) {
   CompareChoice choice;
   bool json = false;
-  const Option list[] = {
-      {"-g", "--golden", nullptr, &choice.golden},
-      {"-e", "--expected", nullptr, &choice.expected},
-      {"--model", {}, nullptr, &choice.model},
-      {"--golden-model", {}, nullptr, &choice.golden_model},
-      {"--op", {}, nullptr, &choice.op},
-      {"--boot", {}, nullptr, &choice.boot},
-      {"--golden-boot", {}, nullptr, &choice.golden_boot},
-      {"--limits", {}, nullptr, &choice.limits},
-      {"--map", {}, nullptr, &choice.map},
-      {"--align", {}, &choice.align},
-      {"--by-order", {}, &choice.by_order},
-      {"--any-model", {}, &choice.any_model},
-      {"--json", {}, &json},
-  };
+  const std::string help = std::string(kWhyHelp).append(kCompareOptionsHelp).append(kWhyAbout);
+  const std::vector<Option> options = compare_options(choice, {{"--json", {}, &json}});
   std::vector<std::string> rest;
-  if (const std::optional<int> end = read_options({"why", kWhyHelp, list}, words, rest)) return *end;
+  if (const std::optional<int> end = read_options({"why", help, options}, words, rest)) return *end;
   if (rest.empty()) return usage_error("why", "MINE, a dump, is missing");
   if (rest.size() > 1)
     return usage_error("why",
                        "one dump at a time, not also '" + rest[1] + "'; '-g GOLDEN' names the golden one");
-  if (choice.expected && !choice.golden) return usage_error("why", "'-e EXPECTED' needs '-g GOLDEN'");
   choice.mine = rest[0];
   WhyAnswer answer;
   DumpComparison dumps;

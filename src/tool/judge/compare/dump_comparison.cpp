@@ -129,8 +129,62 @@ DumpSide read_dump(ExtractedImage& image, const std::string& path, const SearchR
 
 }  // namespace
 
+const std::string_view kCompareOptionsHelp =
+    R"(  -g, --golden PATH        what the dump should be like: a dump in any layout, statistics too, or arrays: .npy and
+                           .npz files (compressed ones too, if built with zlib; raw items, as bfloat16's V2, are
+                           of the other side's dtype), .safetensors, or ONNX tensors (.pb, .tensorproto), or
+                           msprobe's folders with their dump.json; so may mine be
+  -e, --expected PATH      a dump of the precision of mine that is known to be good: a tensor of mine may be 4
+                           times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
+                           instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one that a
+                           card gives scales. Where no error is to be expected, the usual limits count
+      --limits LIST        what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001'; or
+                           the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
+                           'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of 32
+                           and 64 bits without a scale that they are equal. Equal tensors keep every limit, also
+                           with NaNs in them; a NaN or infinity on one side alone keeps none
+      --model CARD         what my integers stand for, and which inputs are constants, by a card of the model, as
+                           'opdump describe' writes it: quantised tensors are compared by their real values.
+                           Without it, by the cards that lie beside the journal, 'opdump.*.model.json'
+      --golden-model CARD  the same of GOLDEN
+      --any-model          compares dumps whose cards or journals tell of another file of a model, by its SHA-256.
+                           Other builds, configs, runtimes or versions of opdump are told on stderr and refused
+                           nowhere
+      --op GLOB            only operators whose name matches, such as 'conv*'
+      --boot N             of mine only boot N, where it is a flash image or what 'opdump extract' wrote
+      --golden-boot N      the same of GOLDEN
+      --map FILE           what my operators are called in the golden dump: rows 'name,golden name', or in a .yaml
+                           file 'name: golden name', as msprobe's data_mapping.yaml
+      --by-order           operators go together by their turn within a step, whatever their names
+      --align              what names leave over goes together by type, shape and values in the order of execution,
+                           as between two runtimes; what one of them has fused stays over
+)";
+
+std::vector<Option> compare_options(CompareChoice& choice, std::initializer_list<Option> own) {
+  std::vector<Option> options = {
+      {"-g", "--golden", nullptr, &choice.golden},
+      {"-e", "--expected", nullptr, &choice.expected},
+      {"--limits", {}, nullptr, &choice.limits},
+      {"--model", {}, nullptr, &choice.model},
+      {"--golden-model", {}, nullptr, &choice.golden_model},
+      {"--any-model", {}, &choice.any_model},
+      {"--op", {}, nullptr, &choice.op},
+      {"--boot", {}, nullptr, &choice.boot},
+      {"--golden-boot", {}, nullptr, &choice.golden_boot},
+      {"--map", {}, nullptr, &choice.map},
+      {"--by-order", {}, &choice.by_order},
+      {"--align", {}, &choice.align},
+  };
+  options.insert(options.end(), own);
+  return options;
+}
+
 bool DumpComparison::choose(const CompareChoice& choice, std::string& error) {
   choice_ = &choice;
+  if (choice.expected && !choice.golden) {
+    error = "'--expected' needs '-g GOLDEN'";
+    return false;
+  }
   boot_ = parse_boot(choice.boot.value_or(""));
   golden_boot_ = parse_boot(choice.golden_boot.value_or(""));
   for (const auto& [text, boot] : {std::pair(choice.boot, boot_), {choice.golden_boot, golden_boot_}}) {

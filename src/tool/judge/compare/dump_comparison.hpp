@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "src/tool/cli/options.hpp"
 #include "src/tool/judge/compare/compare_report.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"
 
@@ -27,6 +29,12 @@ struct CompareChoice {
   bool align = false;
   bool stored = false;  ///< also keep mine as it lies in its files
 };
+
+/// The options of a choice and a command's own; the values go into `choice`, but for mine.
+std::vector<Option> compare_options(CompareChoice& choice, std::initializer_list<Option> own);
+
+/// What the options of a choice do, for the help of every command that has them.
+extern const std::string_view kCompareOptionsHelp;
 
 /// Dumps that are read and compared as a choice says. Keeps the heads of their files, the cards and the
 /// contents of flash images as long as it lives.
