@@ -150,13 +150,12 @@ class Network:
 
 
 class Verdicts(DivergeCase):
-    def put_network(self, network, folder='dump', **options):
+    def put_network(self, network, **options):
         for path, content in network.records(**options):
-            self.write(folder + '/' + path, content)
+            self.write('dump/' + path, content)
 
     def fresh(self, network, **options):
-        for folder in ('dump', 'golden'):
-            shutil.rmtree(self.path(folder), ignore_errors=True)
+        shutil.rmtree(self.path('dump'), ignore_errors=True)
         self.write('net.onnx', network.model())
         self.put_network(network, **options)
 
@@ -167,15 +166,11 @@ class Verdicts(DivergeCase):
             fault = kinds[seed % len(kinds)]
             faulty = '%s%d' % (Network.FAULTS[fault], network.random.integers(3))
             self.fresh(network, faulty=faulty, fault=fault)
-            self.put_network(network, 'golden')
-            report = self.diverge('-g', 'golden', expect=1)
+            report = self.diverge(expect=1)
             verdicts = {op['name']: op['verdict'] for op in report['ops']}
             self.assertEqual([name for name, verdict in verdicts.items() if verdict == 'culprit'], [faulty], (seed, fault))
             self.assertEqual(report['ops'][report['first_diverging']['op']]['name'], faulty)
-            names = [name for _, name, _ in network.steps]
-            self.assertEqual({verdicts[name] for name in names[:names.index(faulty)]} - {'agrees'}, set())
-            if fault in ('bias', 'transposed') and faulty != names[-1]:
-                self.assertIn('victim', {verdicts[name] for name in names[names.index(faulty) + 1:]}, (seed, fault))
+            self.assertEqual(set(verdicts.values()), {'culprit', 'agrees'})
 
     def test_a_sound_network_agrees(self):
         network = Network(1)

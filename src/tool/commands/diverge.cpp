@@ -19,11 +19,10 @@ namespace {
 constexpr char kDivergeHelp[] =
     R"(opdump diverge - recomputes each operator of a dump from its own inputs, and names those that went wrong
 
-usage: opdump diverge MINE --model MODEL.onnx|CARD [-g GOLDEN]
+usage: opdump diverge MINE --model MODEL.onnx|CARD
 
   --model FILE        what the operators are: the ONNX model that ran, with its weights, or a card, as 'opdump
                       describe' writes it
-  -g, --golden PATH   a dump, or arrays, of what the tensors should be like; as for 'opdump compare'
   --reference ENGINE  what recomputes: ort, ONNX Runtime 1.11 or later, whose library OPDUMP_ORT or the system's
                       search path names, which is the default; 'ort:/path/libonnxruntime.so' names it here
   --save-failing DIR  writes of each culprit a folder with an ONNX model of that one operator, its inputs, and
@@ -40,7 +39,6 @@ one of its outputs.
 The error of an operator apart from all others tells whether it is to blame:
 
   culprit       its output is not what its inputs make, or a constant it got is not that of the model
-  victim        it is, and yet far from golden: what it got was wrong already. Only with -g
   agrees        it is
   not replayed  it could not be recomputed; the reason is told
 
@@ -60,11 +58,11 @@ dump; operators of CANN and TensorFlow Lite are recomputed where they need neith
   first diverging operator: Conv "conv3" at net/0, culprit: output 0 is not what its inputs make: 64 of 512 elements
   beyond the limit, the worst 1.5 for 0.25 at [0,3,0,0], which may be 1e-05 off
   ...
-  $ opdump diverge dump --model net.onnx -g golden --save-failing failing
+  $ opdump diverge dump --model net.onnx --save-failing failing
 
 exit status
   0  no operator that could be recomputed diverges
-  1  one does, or is far from golden; or nothing could be recomputed or read, stderr says what
+  1  one does; or nothing could be recomputed or read, stderr says what
   2  the command line is wrong, or ONNX Runtime is not there; stderr says what to install or to set
 )";
 
@@ -83,15 +81,11 @@ bool is_engine(std::string_view engine) {
 }  // namespace
 
 int run_diverge(Words words) {
-  std::optional<std::string> model_path, golden_path, engine, failing, step_text, limit_text;
+  std::optional<std::string> model_path, engine, failing, step_text, limit_text;
   bool json = false;
-  const Option options[] = {{"--model", {}, nullptr, &model_path},
-                            {"-g", "--golden", nullptr, &golden_path},
-                            {"--reference", {}, nullptr, &engine},
-                            {"--save-failing", {}, nullptr, &failing},
-                            {"--step", {}, nullptr, &step_text},
-                            {"--limits", {}, nullptr, &limit_text},
-                            {"--json", {}, &json}};
+  const Option options[] = {{"--model", {}, nullptr, &model_path},     {"--reference", {}, nullptr, &engine},
+                            {"--save-failing", {}, nullptr, &failing}, {"--step", {}, nullptr, &step_text},
+                            {"--limits", {}, nullptr, &limit_text},    {"--json", {}, &json}};
   std::vector<std::string> paths;
   if (const std::optional<int> end = read_options({"diverge", kDivergeHelp, options}, words, paths))
     return *end;
@@ -120,40 +114,23 @@ int run_diverge(Words words) {
   const SearchReport search = {.error = fail,
                                .note = [](const std::string& message) { say("opdump diverge: " + message); }};
   catch_interrupts();
-  ExtractedImage my_image, golden_image;
-  const DumpSide mine = read_side(my_image.open(paths[0], search, std::nullopt), search);
+  ExtractedImage image;
+  const DumpSide mine = read_side(image.open(paths[0], search, std::nullopt), search);
   if (mine.tensors.empty()) {
     fail(paths[0] + ": there is no tensor");
     return kExitFailed;
   }
-  DumpSide golden, scaled;
-  BesideCards beside(search.note);
-  std::optional<GoldenErrors> golden_errors;
-  if (golden_path) {
-    golden = read_side(golden_image.open(*golden_path, search, std::nullopt), search);
-    if (golden.tensors.empty()) {
-      fail(*golden_path + ": there is no tensor");
-      return kExitFailed;
-    }
-    // Real values are compared where cards lie in the dumps; operators are recomputed from what is stored.
-    scaled = mine;
-    add_cards(nullptr, beside, scaled);
-    add_cards(nullptr, beside, golden);
-    golden_errors.emplace(scaled, golden);
-  }
-  const GoldenErrors* const compared = golden_errors ? &*golden_errors : nullptr;
   std::vector<std::string> errors;
   const std::vector<ReplayedOp> ops = replay_ops({.side = mine,
                                                   .model = model,
                                                   .reference = *reference,
                                                   .limits = limits,
                                                   .steps = steps,
-                                                  .golden = compared,
                                                   .failing_directory = failing.value_or("")},
                                                  errors);
   if (interrupted()) die_of_interrupt();
   for (const std::string& message : errors) fail(message);
-  const DivergeReport report = {mine, ops, compared, reference->name()};
+  const DivergeReport report = {mine, ops, reference->name()};
   if (ops.empty()) fail(paths[0] + ": it has no operator at steps " + step_text.value_or(""));
   if (json) {
     std::fputs(report.json().c_str(), stdout);

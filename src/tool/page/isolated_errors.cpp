@@ -19,10 +19,9 @@ std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, OpRefe
                                                   .reference = reference,
                                                   .limits = limits,
                                                   .steps = all_steps,
-                                                  .golden = nullptr,
                                                   .failing_directory = {}},
                                                  errors);
-  const DivergeReport report = {side, ops, nullptr, reference.name()};
+  const DivergeReport report = {side, ops, reference.name()};
   facts.recomputed = report.counts_text();
   const ReplayedOp* const worst = report.first_diverging();
   if (worst != nullptr) facts.own_fault = report.first_text(*worst);

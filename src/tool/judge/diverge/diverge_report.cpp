@@ -14,7 +14,7 @@
 namespace opdump::tool {
 namespace {
 
-constexpr std::size_t kReplayVerdicts = 4;
+constexpr std::size_t kReplayVerdicts = 3;
 constexpr std::size_t kMostRows = 20;
 
 const ReplayedOutput* wrong_output(const ReplayedOp& op) {
@@ -40,24 +40,12 @@ void write_isolated(JsonWriter& json, const OutputError& error) {
   json.close('}');
 }
 
-void write_cumulative(JsonWriter& json, const GoldenErrors& golden, std::size_t tensor) {
-  const std::optional<compare::Comparison> comparison = golden.comparison(tensor);
-  if (!comparison) return;
-  json.key("cumulative").open('{').key("diverges").flag(golden.diverges(tensor));
-  json.key("cosine").real(comparison->cosine_similarity);
-  json.key("euclid").real(comparison->relative_euclidean_distance);
-  json.key("max_abs").real(comparison->max_absolute_error).close('}');
-}
-
 }  // namespace
 
 const ReplayedOp* DivergeReport::first_diverging() const {
-  const ReplayedOp* other = nullptr;
-  for (const ReplayedOp& op : ops) {
-    if (op.verdict == ReplayVerdict::culprit) return &op;
-    if (other == nullptr && op.diverges()) other = &op;
-  }
-  return other;
+  const auto first = std::find_if(ops.begin(), ops.end(),
+                                  [](const ReplayedOp& op) { return op.verdict == ReplayVerdict::culprit; });
+  return first == ops.end() ? nullptr : &*first;
 }
 
 std::string DivergeReport::name_of(const ReplayedOp& op) const {
@@ -80,13 +68,6 @@ std::string DivergeReport::evidence_of(const ReplayedOp& op) const {
   if (!op.unlike_constant.empty())
     text += (text.empty() ? "" : "; ") + op.unlike_constant + " is not the constant of the model";
   if (op.verdict == ReplayVerdict::not_replayed) text = op.reason;
-  if (op.far_from_golden) {
-    text += (text.empty() ? "" : "; ") + output_text(side.tensors[*op.far_from_golden].index) + " is " +
-            (op.verdict == ReplayVerdict::victim ? "what its inputs make, and " : "") + "far from golden (" +
-            golden->text(*op.far_from_golden) + ')';
-    if (op.verdict == ReplayVerdict::not_replayed && op.golden_inputs_agree)
-      text += ", while its inputs agree";
-  }
   return text;
 }
 
@@ -97,7 +78,7 @@ std::string DivergeReport::first_text(const ReplayedOp& op) const {
 std::string DivergeReport::counts_text() const {
   std::array<std::size_t, kReplayVerdicts> counts{};
   for (const ReplayedOp& op : ops) ++counts[static_cast<std::size_t>(op.verdict)];
-  constexpr const char* kMany[kReplayVerdicts] = {"agree", "culprits", "victims", "not replayed"};
+  constexpr const char* kMany[kReplayVerdicts] = {"agree", "culprits", "not replayed"};
   std::string line;
   for (std::size_t i = 0; i < kReplayVerdicts; ++i) {
     if (counts[i] == 0) continue;
@@ -120,10 +101,10 @@ void DivergeReport::print() const {
   for (const auto& [reason, of] : reasons)
     print_line("  not replayed: " + reason + " (" +
                (of.first == 1 ? "" : std::to_string(of.first) + ", as ") + name_of(*of.second) + ')');
-  Table table("  ", "lllll");
+  Table table("  ", "llll");
   std::size_t rows = 0, more = 0;
   for (const ReplayedOp& op : ops) {
-    if (!op.diverges()) continue;
+    if (op.verdict != ReplayVerdict::culprit) continue;
     if (rows++ >= kMostRows) {
       ++more;
       continue;
@@ -131,18 +112,10 @@ void DivergeReport::print() const {
     const ReplayedOutput* const shown = wrong_output(op) != nullptr ? wrong_output(op)
                                         : op.outputs.empty()        ? nullptr
                                                                     : op.outputs.data();
-    const std::size_t tensor = op.far_from_golden ? *op.far_from_golden
-                               : shown != nullptr ? shown->tensor
-                                                  : 0;
-    const std::optional<compare::Comparison> cumulative =
-        golden != nullptr && (op.far_from_golden || shown != nullptr) ? golden->comparison(tensor)
-                                                                      : std::nullopt;
-    if (rows == 1)
-      table.add({"at", "operator", "verdict", "isolated cosine", golden != nullptr ? "cumulative" : ""});
+    if (rows == 1) table.add({"at", "operator", "verdict", "isolated cosine"});
     const DumpFile& file = side.files[op.file];
     table.add({file.place.empty() ? "-" : file.place, file.op, std::string(to_string(op.verdict)),
-               shown == nullptr ? "-" : number_text(shown->error.cosine),
-               !cumulative ? "" : number_text(cumulative->cosine_similarity)});
+               shown == nullptr ? "-" : number_text(shown->error.cosine)});
   }
   table.print();
   if (more != 0) print_line("  and " + std::to_string(more) + " more, which --json has");
@@ -169,14 +142,14 @@ std::string DivergeReport::json() const {
     if (file.boot) json.key("boot").number(*file.boot);
     json.key("verdict").text(to_string(op.verdict));
     if (!op.reason.empty()) json.key("reason").text(op.reason);
-    if (const std::string evidence = op.diverges() ? evidence_of(op) : ""; !evidence.empty())
+    if (const std::string evidence = op.verdict == ReplayVerdict::culprit ? evidence_of(op) : "";
+        !evidence.empty())
       json.key("evidence").text(evidence);
     if (!op.outputs.empty()) {
       json.key("outputs").open('[');
       for (const ReplayedOutput& output : op.outputs) {
         json.open('{').key("index").number(output.index);
         write_isolated(json, output.error);
-        if (golden != nullptr) write_cumulative(json, *golden, output.tensor);
         json.close('}');
       }
       json.close(']');

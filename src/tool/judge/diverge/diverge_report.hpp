@@ -10,11 +10,9 @@ namespace opdump::tool {
 struct DivergeReport {
   const DumpSide& side;
   const std::vector<ReplayedOp>& ops;
-  const GoldenErrors* golden;  ///< null: there is none
-  std::string reference;       ///< OpReference::name
+  std::string reference;  ///< OpReference::name
 
-  /// The culprit that ran first, else the first operator whose output is not what golden has; null: none
-  /// diverges.
+  /// The culprit that ran first; null: there is none.
   const ReplayedOp* first_diverging() const;
 
   /// "9 operators, recomputed by onnxruntime 1.30.0: 8 agree, 1 culprit".

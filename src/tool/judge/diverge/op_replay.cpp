@@ -44,7 +44,6 @@ class OpReplay {
     const DumpFile& file = task_.side.files[run.file];
     StepOutputs& before = steps_[{file.boot, file.place}];
     const ReplayNode* const node = find_node(run);
-    compare_with_golden(run, result);
     if (node == nullptr) {
       result.reason = task_.model.is_ambiguous(identity_of(file))
                           ? "ambiguous: the model has several operators of this name"
@@ -81,23 +80,6 @@ class OpReplay {
     return nullptr;
   }
 
-  void compare_with_golden(const OperatorRun& run, ReplayedOp& result) const {
-    if (task_.golden == nullptr) return;
-    std::size_t inputs = 0;
-    bool agree = true;
-    for (const auto& [role, tensor] : run.tensors) {
-      if (!task_.golden->is_compared(tensor)) continue;
-      const bool diverges = task_.golden->diverges(tensor);
-      if (role.first) {
-        if (diverges && !result.far_from_golden) result.far_from_golden = tensor;
-      } else {
-        ++inputs;
-        agree = agree && !diverges;
-      }
-    }
-    result.golden_inputs_agree = agree && inputs != 0;
-  }
-
   bool measure_all(const DumpedOp& dumped, const std::vector<ReplayTensor>& expected,
                    ReplayedOp& result) const {
     for (std::size_t i = 0; i < dumped.outputs.size(); ++i) {
@@ -120,9 +102,8 @@ class OpReplay {
     result.unlike_constant = dumped.unlike_constant;
     const bool wrong = std::any_of(result.outputs.begin(), result.outputs.end(),
                                    [](const ReplayedOutput& output) { return output.error.diverges; });
-    result.verdict = wrong || !result.unlike_constant.empty() ? ReplayVerdict::culprit
-                     : result.far_from_golden                 ? ReplayVerdict::victim
-                                                              : ReplayVerdict::agrees;
+    result.verdict =
+        wrong || !result.unlike_constant.empty() ? ReplayVerdict::culprit : ReplayVerdict::agrees;
   }
 
   void keep(const DumpedOp& dumped, const std::vector<ReplayTensor>& expected, std::size_t number,
@@ -151,7 +132,7 @@ class OpReplay {
 }  // namespace
 
 std::string_view to_string(ReplayVerdict verdict) {
-  constexpr std::string_view kWords[] = {"agrees", "culprit", "victim", "not replayed"};
+  constexpr std::string_view kWords[] = {"agrees", "culprit", "not replayed"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 

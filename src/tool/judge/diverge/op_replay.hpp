@@ -1,12 +1,10 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/tool/judge/compare/compare_side.hpp"
-#include "src/tool/judge/diverge/golden_errors.hpp"
 #include "src/tool/judge/diverge/op_limits.hpp"
 #include "src/tool/judge/diverge/op_reference.hpp"
 #include "src/tool/judge/diverge/output_error.hpp"
@@ -18,7 +16,6 @@ namespace opdump::tool {
 enum class ReplayVerdict : std::uint8_t {
   agrees,        ///< its outputs are what its inputs make
   culprit,       ///< one is not
-  victim,        ///< they are, and one is not what golden has: its inputs were wrong already
   not_replayed,  ///< it could not be recomputed
 };
 
@@ -41,10 +38,6 @@ struct ReplayedOp {
   std::string reason;           ///< why it was not recomputed
   std::string unlike_constant;  ///< an input that is not the constant of the model
   std::vector<ReplayedOutput> outputs;
-  std::optional<std::size_t> far_from_golden;  ///< the first output that is, in DumpSide::tensors
-  bool golden_inputs_agree = false;  ///< all inputs that golden has keep their limits, and there are some
-
-  bool diverges() const { return verdict == ReplayVerdict::culprit || far_from_golden; }
 };
 
 /// What to recompute, and by what.
@@ -54,8 +47,7 @@ struct ReplayTask {
   OpReference& reference;
   const OpLimits& limits;
   const StepList& steps;
-  const GoldenErrors* golden = nullptr;  ///< null: there is no golden dump
-  std::string failing_directory;         ///< where operators that fail are kept; empty: nowhere
+  std::string failing_directory;  ///< where operators that fail are kept; empty: nowhere
 };
 
 /// Recomputes all operators of a dump in the order in which they ran. `errors` gets what could not be
