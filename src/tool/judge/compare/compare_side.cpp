@@ -419,6 +419,16 @@ void sort_tensors(DumpSide& side) {
 
 }  // namespace
 
+std::string op_text(const DumpFile& file) {
+  return (file.type.empty() ? "operator" : file.type) + " \"" + file.op + '"' +
+         (file.place.empty() ? "" : " at " + file.place) +
+         (file.boot ? " of boot " + std::to_string(*file.boot) : std::string());
+}
+
+std::string role_text(const DumpTensor& tensor) {
+  return (tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
+}
+
 DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
   std::vector<FoundFile> found;
   DumpSide side;

@@ -63,6 +63,12 @@ inline OpIdentity identity_of(const DumpFile& file) {
   return {.name = file.op, .type = file.type, .task = file.task};
 }
 
+/// `Conv2D "conv1" at net/3 of boot 2`.
+std::string op_text(const DumpFile& file);
+
+/// "output 0".
+std::string role_text(const DumpTensor& tensor);
+
 /// A record is an operator at one step; so are arrays of one operator that tell the same task and time.
 using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::uint64_t, std::uint64_t,
                          std::optional<std::size_t>>;

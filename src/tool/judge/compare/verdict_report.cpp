@@ -57,11 +57,7 @@ DumpTensor VerdictReport::my_tensor(std::size_t result) const {
 }
 
 std::string VerdictReport::name_of(const OpVerdict& op) const {
-  const DumpFile file = report_.mine.files[op.file];
-  std::string text = (file.type.empty() ? "operator" : file.type) + " \"" + file.op + '"';
-  if (!file.place.empty()) text += " at " + file.place;
-  if (file.boot) text += " of boot " + std::to_string(*file.boot);
-  return text;
+  return op_text(report_.mine.files[op.file]);
 }
 
 std::string VerdictReport::bad_text(std::size_t index) const {
