@@ -133,8 +133,9 @@ class Report(Case):
 
     def test_steps_and_operators_are_chosen(self):
         self.made(spoil=3)
-        self.assertEqual({p['step'] for p in self.page('mine', '-g', 'gold', '--step', '1-2', expect=1).data['places']},
-                         {1, 2})
+        for steps, taken in (('1-2', {1, 2}), ('0,2', {0, 2}), ('0|2', {0, 2})):
+            page = self.page('mine', '-g', 'gold', '--step', steps, expect=1)
+            self.assertEqual({p['step'] for p in page.data['places']}, taken)
         self.assertEqual(set(self.page('mine', '-g', 'gold', '--op', 'op[12]').names()), {'op1', 'op2'})
         self.assertEqual(self.page('mine', '-g', 'gold', '--limits', 'euclid=0.6').texts['h1'],
                          ['Nothing diverges: 48 tensors compared'])

@@ -1,6 +1,9 @@
 #include "src/tool/cli/step_ranges.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "src/tool/cli/decimal.hpp"
 
 namespace opdump::tool {
 
@@ -36,6 +39,33 @@ std::string StepRanges::text() {
     text += " and " + std::to_string(ranges.size() - kMostRanges) + " more ranges";
   const bool one = ranges.size() == 1 && ranges[0].first == ranges[0].last;
   return (one ? "step " : "steps ") + text;
+}
+
+bool ChosenSteps::read(std::string_view text, std::string& error) {
+  for (bool more = true; more;) {
+    const std::size_t end = text.find_first_of(",|");
+    const std::string_view item = text.substr(0, end);
+    const std::size_t dash = std::min(item.find('-'), item.size());
+    const std::optional<std::uint64_t> first = parse_decimal(item.substr(0, dash));
+    const std::optional<std::uint64_t> last =
+        dash == item.size() ? first : parse_decimal(item.substr(dash + 1));
+    if (!first || !last || *last < *first) {
+      error = "'" + std::string(item) + "' is no step, nor steps as in '3-5'";
+      return false;
+    }
+    ranges_.push_back({*first, *last});
+    more = end != std::string_view::npos;
+    if (more) text.remove_prefix(end + 1);
+  }
+  return true;
+}
+
+bool ChosenSteps::takes(std::string_view place) const {
+  if (ranges_.empty() || place.empty()) return true;
+  const std::optional<std::uint64_t> step = parse_decimal(place.substr(place.rfind('/') + 1));
+  return step && std::any_of(ranges_.begin(), ranges_.end(), [&](const StepRange& range) {
+           return range.first <= *step && *step <= range.last;
+         });
 }
 
 }  // namespace opdump::tool

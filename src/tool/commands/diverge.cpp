@@ -97,7 +97,7 @@ int run_diverge(Words words) {
     return usage_error("diverge", "--reference takes ort or ort:PATH, not '" + *engine + "'");
   if (failing && failing->empty()) return usage_error("diverge", "'--save-failing' needs a directory");
   std::string error;
-  StepList steps;
+  ChosenSteps steps;
   OpLimits limits;
   if (step_text && !steps.read(*step_text, error)) return usage_error("diverge", error);
   if (limit_text && !read_op_limits(*limit_text, limits, error)) return usage_error("diverge", error);

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/base/arena.hpp"
-#include "src/config/cann/dump_step.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -15,6 +13,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/step_ranges.hpp"
 #include "src/tool/judge/diverge/ort_library.hpp"
 #include "src/tool/judge/diverge/ort_reference.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
@@ -32,7 +31,7 @@ usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS
 )";
 
 constexpr char kReportAbout[] =
-    R"(      --step STEPS         only these steps, such as 3, 3-5 or 0|3-5
+    R"(      --step STEPS         only these steps, such as 3, 3-5 or 0,3-5
       --config CONFIG      what the dump was asked for with: told in words, as by 'opdump check'; and what of it the
                            dump lacks, as by 'opdump verify'
       --histograms WHICH   'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is room
@@ -127,31 +126,6 @@ std::optional<PageDetail> parse_histograms(const std::string& text) {
   return std::nullopt;
 }
 
-/// Which steps are taken.
-class ChosenSteps {
- public:
-  bool read(const std::string& text, std::string& reason) {
-    memory_.resize((text.size() + 1) * sizeof(StepRange));
-    arena_.emplace(MutableBytes(memory_));
-    const Result<StepSet> steps = config::parse_steps(text, *arena_, reason);
-    if (steps.ok()) steps_ = steps.value();
-    return steps.ok();
-  }
-
-  /// A file that tells no step is taken, as it serves for all of them.
-  bool takes(const DumpFile& file) const {
-    if (!steps_ || file.place.empty()) return true;
-    const std::optional<std::uint64_t> step =
-        parse_decimal(std::string_view(file.place).substr(file.place.rfind('/') + 1));
-    return step && steps_->contains(*step);
-  }
-
- private:
-  std::vector<std::byte> memory_;
-  std::optional<Arena> arena_;
-  std::optional<StepSet> steps_;
-};
-
 /// What a search could not read, for the page.
 struct Unread {
   void add(const std::string& message) {
@@ -240,7 +214,7 @@ int run_report(Words words) {
                                      good = false;
                                    },
                                .note = [](const std::string& message) { say("opdump report: " + message); }};
-  const auto keep = [&](const DumpFile& file) { return steps.takes(file); };
+  const auto keep = [&](const DumpFile& file) { return steps.takes(file.place); };
   Unread unread;
   const SearchReport reading = {.error =
                                     [&](const std::string& message) {

@@ -12,7 +12,7 @@ std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, OpRefe
   constexpr std::size_t kMostReasons = 500;
   const DumpSide& side = facts.dumps.stored();
   const OpLimits limits;
-  const StepList all_steps;
+  const ChosenSteps all_steps;
   std::vector<std::string> errors;  // of folders for operators that fail, of which there are none
   const std::vector<ReplayedOp> ops = replay_ops({.side = side,
                                                   .model = model,

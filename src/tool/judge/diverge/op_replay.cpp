@@ -24,10 +24,10 @@ std::size_t first_tensor(const OperatorRun& run) {
 }
 
 /// Those of all places, in the order in which they ran.
-std::vector<OperatorRun> runs_of(const DumpSide& side, const StepList& steps) {
+std::vector<OperatorRun> runs_of(const DumpSide& side, const ChosenSteps& steps) {
   std::vector<OperatorRun> runs;
   for (auto& [place, some] : operator_runs(side, nullptr)) {
-    if (steps.has(place)) std::move(some.begin(), some.end(), std::back_inserter(runs));
+    if (steps.takes(place)) std::move(some.begin(), some.end(), std::back_inserter(runs));
   }
   std::sort(runs.begin(), runs.end(),
             [](const OperatorRun& a, const OperatorRun& b) { return first_tensor(a) < first_tensor(b); });

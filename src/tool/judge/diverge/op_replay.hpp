@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "src/tool/cli/step_ranges.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/diverge/op_limits.hpp"
 #include "src/tool/judge/diverge/op_reference.hpp"
 #include "src/tool/judge/diverge/output_error.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
-#include "src/tool/judge/diverge/step_list.hpp"
 
 namespace opdump::tool {
 
@@ -46,7 +46,7 @@ struct ReplayTask {
   const ReplayModel& model;
   OpReference& reference;
   const OpLimits& limits;
-  const StepList& steps;
+  const ChosenSteps& steps;
   std::string failing_directory;  ///< where operators that fail are kept; empty: nowhere
 };
 
