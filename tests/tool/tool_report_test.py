@@ -108,10 +108,13 @@ class Report(Case):
     def test_one_dump_alone_is_judged_by_what_is_no_number(self):
         self.made(nan=(1, 5))
         page = self.page('mine')
-        self.assertEqual(page.texts['h1'][0], '1 record with NaN or infinity; the first is Conv2D "op5" at net/1')
+        told = json.loads(self.run_tool('why', 'mine', '--json', expect=1)[0])
+        self.assertEqual(page.texts['h1'][0], sentence(told['headline']))
+        self.assertIn('Conv2D "op5" at net/1', told['headline'])
+        self.assertIn('#op=5&step=1', [a['href'] for tag, a in page.tags if tag == 'a' and a.get('id') == 'first'])
         self.assertEqual(page.worst()[0][:3], ['Conv2D op5', 'net/1', '1'])
         self.assertIsNone(page.column('runs', 'verdict'))
-        self.assertEqual(self.page('gold').texts['h1'][0], 'No NaN and no infinity in 48 tensors')
+        self.assertEqual(self.page('gold').texts['h1'][0], 'Nothing is wrong in what could be judged: 48 tensors looked at')
 
     def test_it_tells_nothing_of_the_machine(self):
         self.made(spoil=3)
@@ -222,7 +225,7 @@ class Report(Case):
         self.page('flash.img', name='again.html')
         self.assertEqual(self.read('report.html'), self.read('again.html'))
         self.assertEqual(page.texts['h1'], tree.texts['h1'])
-        self.assertRegex(page.texts['h1'][0], r'^Complete, (\d+) of \1 records\. No NaN and no infinity in \d+ tensors$')
+        self.assertRegex(page.texts['h1'][0], r'^Complete, (\d+) of \1 records\. Nothing is wrong in what could be judged: \d+ tensors looked at$')
         self.assertEqual((page.data['image'], page.data['root']), ('flash.img', ''))
         self.assertEqual((tree.data['image'], tree.data['root']), ('', 'tree'))
         for key in ('image', 'root'):
@@ -304,7 +307,7 @@ class Report(Case):
             lost = op['dropped'] + op['aborted']
             self.assertEqual(rows[op['op']][1:6], ['m', '20', str(20 - lost), '0', str(lost)])
         self.assertEqual(rows['T.large'][5], '20')
-        self.assertRegex(page.texts['h1'][0], r'^Not complete, \d+ of 40 records\. No NaN')
+        self.assertRegex(page.texts['h1'][0], r'^Not complete, \d+ of 40 records\. Nothing is wrong')
 
     def test_a_config_is_told_in_words(self):
         self.made()
@@ -367,7 +370,7 @@ class Report(Case):
         self.assertTrue([text for text in page.texts['p']
                          if text.startswith('Could not be read: mine/' + records[1])], page.texts['p'])
         self.assertEqual(self.page('mine', expect=1).texts['h1'],
-                         ['No NaN and no infinity in 44 tensors; 1 file could not be read'])
+                         ['Nothing is wrong in what could be judged: 44 tensors looked at; 1 file could not be read'])
 
     def test_usage(self):
         for words, reason in ((['-o', 'x'], 'a DUMP is missing'), (['a'], "'-o FILE' is missing"),

@@ -79,8 +79,8 @@ int give(const Judgement& answer, const DumpSide& mine, bool json) {
   if (json) {
     JsonWriter writer;
     writer.open('{').key("headline").text(headline);
-    if (answer.file) {
-      const DumpFile file = mine.files[*answer.file];
+    if (answer.tensor) {
+      const DumpFile file = mine.files[mine.tensors[*answer.tensor].file];
       writer.key("op").text(file.op);
       if (!file.type.empty()) writer.key("type").text(file.type);
       if (!file.place.empty()) writer.key("place").text(file.place);
@@ -156,6 +156,7 @@ int run_why(Words words) {
     answer = judge_against_golden(dumps.report(measures));
   } else {
     answer = judge_alone(dumps.mine(), find_edges(dumps.mine(), nullptr, unread));
+    answer.judged += ", without a golden dump; -g GOLDEN tells more";
   }
   answer.unjudged.insert(answer.unjudged.begin(), unread.begin(), unread.end());
   if (interrupted()) die_of_interrupt();

@@ -176,17 +176,12 @@ std::string finding_text(const ReportFacts& facts) {
   if (!facts.own_fault.empty())
     return complete_prefix(facts.journal) +
            "First diverging operator: " + shortened(printable(facts.own_fault), 4 * kMostName);
-  std::size_t odd = 0;
-  for (const ReportRun& run : facts.runs) odd += run.nonfinite != 0 ? 1 : 0;
-  if (odd == 0)
-    return complete_prefix(facts.journal) + "No NaN and no infinity in " +
-           count_text(facts.dumps.mine().tensors.size(), "tensor");
-  const ReportRun& first = facts.runs[*facts.first];
-  const ReportOp& op = facts.ops[first.op];
-  const std::string& place = facts.places[first.place].text;
-  return complete_prefix(facts.journal) + count_text(odd, "record") + " with NaN or infinity; the first is " +
-         (op.type.empty() ? "operator" : op.type) + " \"" + shortened(printable(op.name), kMostName) + '"' +
-         (place.empty() ? "" : " at " + place);
+  const Judgement& alone = facts.alone;
+  if (!alone.headline.empty())
+    return complete_prefix(facts.journal) + sentence(shortened(printable(alone.headline), 4 * kMostName));
+  return complete_prefix(facts.journal) + (alone.any
+                                               ? "Nothing is wrong in what could be judged: " + alone.judged
+                                               : std::string("Nothing could be judged"));
 }
 
 }  // namespace

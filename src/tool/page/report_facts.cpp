@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
@@ -192,7 +193,7 @@ void read_provenance(ReportFacts& facts) {
   facts.provenance = provenance_text(provenance);
 }
 
-void find_lineage(ReportFacts& facts) {
+Edges find_lineage(ReportFacts& facts) {
   const DumpSide& side = facts.dumps.mine();
   std::vector<std::string> errors;
   const CardedOps* card = facts.dumps.my_card();
@@ -214,6 +215,24 @@ void find_lineage(ReportFacts& facts) {
   if (overwritten != 0)
     facts.notes.push_back("Something wrote in between to the memory of outputs that are inputs later: " +
                           std::to_string(overwritten) + " hold other bytes there, as 'opdump edges' lists.");
+  return edges;
+}
+
+/// What the dump alone tells, by what is known of its tensors.
+void judge_without_golden(const Edges& edges, ReportFacts& facts) {
+  constexpr std::size_t kMostOthers = 12;
+  constexpr double kFew = 0.5;
+  const DumpSide& side = facts.dumps.mine();
+  facts.alone = judge_alone(side, edges, [&](std::size_t i) {
+    const TensorFacts& own = facts.mine[i];
+    const DumpTensor& tensor = side.tensors[i];
+    return own.known && !tensor.summary && own.nonfinite() == 0 &&
+           (can_be_non_finite(tensor.dtype) || own.saturated < kFew);
+  });
+  const std::vector<std::string>& others = facts.alone.others;
+  facts.notes.insert(facts.notes.end(), others.begin(),
+                     others.begin() + static_cast<std::ptrdiff_t>(std::min(others.size(), kMostOthers)));
+  if (!facts.first && facts.alone.tensor) facts.first = facts.run_of[*facts.alone.tensor];
 }
 
 }  // namespace
@@ -297,13 +316,8 @@ void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* ref
   if (interrupted()) return;
   sum_up_runs(facts, isolated);
   if (!facts.first) facts.first = first_isolated;
-  std::size_t number = 0;
-  for (const ReportRun& run : facts.runs) {
-    if (facts.first) break;
-    if (run.nonfinite != 0) facts.first = number;
-    ++number;
-  }
-  find_lineage(facts);
+  const Edges edges = find_lineage(facts);
+  if (facts.compared == nullptr) judge_without_golden(edges, facts);
   read_provenance(facts);
   flag_tensors(facts);
   draw_pictures(facts);

@@ -11,6 +11,7 @@
 #include "src/tool/judge/diverge/op_reference.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
 #include "src/tool/judge/edges/edges.hpp"
+#include "src/tool/judge/why/judgement.hpp"
 #include "src/tool/page/config_facts.hpp"
 #include "src/tool/page/journal_facts.hpp"
 #include "src/tool/page/tensor_facts.hpp"
@@ -78,6 +79,7 @@ struct ReportFacts {
   const DumpComparison& dumps;
   const CompareReport* compared = nullptr;  ///< null: there is no golden dump
   const VerdictReport* verdicts = nullptr;
+  Judgement alone{};  ///< where there is no golden dump
   JournalFacts journal{};
   ConfigFacts config{};
   std::string root{};        ///< stands before names of files for who reads the page
@@ -101,7 +103,7 @@ struct ReportFacts {
   std::vector<std::string> notes{};       ///< what could not be read, and what else to know
   std::string recomputed{};               ///< what came of recomputing the runs; empty: that was not done
   std::string own_fault{};                ///< the first that is off by itself; empty: none is
-  std::optional<std::size_t> first{};  ///< run: the first that diverges, is off by itself, or has NaN or Inf
+  std::optional<std::size_t> first{};     ///< run: that the verdict names
 
   /// Of a tensor of mine; nothing: there is no golden dump.
   const PairResult* result_of(std::size_t tensor) const;

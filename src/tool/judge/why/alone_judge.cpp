@@ -39,7 +39,7 @@ class AloneJudge {
         continue;
       }
       answer_.headline = (found->certain ? "first to be wrong: " : "not certain: ") + text;
-      answer_.file = side_.tensors[found->tensor].file;
+      answer_.tensor = found->tensor;
       answer_.cause = found->cause;
       answer_.certain = found->certain;
     }
@@ -119,7 +119,7 @@ class AloneJudge {
       if (tensor.is_output && !any_saturated && !is_plain(i)) any_saturated = add_saturated(i, tensor);
     }
     answer_.any = looked != 0;
-    answer_.judged = count_text(looked, "tensor") + " looked at, without a golden dump; -g GOLDEN tells more";
+    answer_.judged = count_text(looked, "tensor") + " looked at";
     unread.tell("could not be looked at", answer_.unjudged);
   }
 

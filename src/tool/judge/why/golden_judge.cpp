@@ -131,7 +131,7 @@ void name_odd_tensors(const CompareReport& report, Judgement& answer) {
     answer.headline = "not certain: " + op_text(file) + ": its " + role_text(mine) +
                       (unlike ? " cannot be compared: " + result.problem
                               : " diverges, and no output does (" + broken_limits(report, result) + ')');
-    answer.file = mine.file;
+    answer.tensor = result.pair.mine;
     answer.cause = unlike ? "unlike tensors" : "unclear";
     return;
   }
@@ -146,7 +146,7 @@ Judgement judge_against_golden(const CompareReport& report) {
   answer.judged = verdicts.counts();
   answer.others = verdicts.others();
   if (const std::optional<OpVerdict>& op = verdicts.first()) {
-    answer.file = op->file;
+    answer.tensor = op->first;
     answer.cause = to_string(op->cause);
     answer.certain = is_proof(op->cause);
     OpEvidence evidence(report, verdicts, *op);

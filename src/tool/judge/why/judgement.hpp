@@ -12,8 +12,8 @@ namespace opdump::tool {
 
 /// What a judge says of a dump, for people or programs.
 struct Judgement {
-  std::string headline{};             ///< empty: nothing is wrong
-  std::optional<std::size_t> file{};  ///< of the operator that the headline names
+  std::string headline{};               ///< empty: nothing is wrong
+  std::optional<std::size_t> tensor{};  ///< of the operator that the headline names
   std::string cause{};
   bool certain = false;
   std::string judged{};  ///< what it stands on, as "7 operators: 6 agree, 1 culprit"
