@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/tool/judge/diverge/one_node_model.hpp"
 #include "src/tool/judge/diverge/proto_message.hpp"
 #include "src/tool/judge/diverge/save_failing.hpp"
 
@@ -85,7 +86,13 @@ void save_all(Maker& maker) {
   maker.save(clip, {counting("y", {5})}, {{}});
   // 3: a tensor
   ReplayOp filled{"filled", "ConstantOfShape", "", 9, {}, {}, {{"y", DType::int32}}};
-  filled.attributes = {{"value", items<std::int32_t>("", DType::int32, {1}, {7})}};
+  std::string seven, reason;
+  tensor_proto(items<std::int32_t>("", DType::int32, {1}, {7}), seven, reason);
+  ProtoMessage value;
+  value.add_text(1, "value");
+  value.add_bytes(5, seven);
+  value.add_number(20, 4);
+  filled.attributes = {{"value", {}, value.bytes()}};
   filled.inputs = {items<std::int64_t>("shape", DType::int64, {2}, {2, 3})};
   maker.save(filled, {items<std::int32_t>("y", DType::int32, {2, 3}, std::vector<std::int32_t>(6, 7))},
              {items<std::int32_t>("y", DType::int32, {2, 3}, std::vector<std::int32_t>(6, 8))});

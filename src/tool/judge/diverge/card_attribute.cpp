@@ -1,48 +1,23 @@
 #include "src/tool/judge/diverge/card_attribute.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
+#include "src/tool/judge/diverge/onnx_types.hpp"
 
 namespace opdump::tool {
 namespace {
 
 /// Source: ONNX's operators.
 bool is_real(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "activation_alpha",
-      "activation_beta",
-      "alpha",
-      "beta",
-      "bias",
-      "clip",
-      "cubic_coeff_a",
-      "epsilon",
-      "extrapolation_value",
-      "gamma",
-      "high",
-      "lambd",
-      "low",
-      "max",
-      "mean",
-      "min",
-      "momentum",
-      "norm_coefficient",
-      "ratio",
-      "scale",
-      "scales",
-      "spatial_scale",
-      "threshold",
-      "value",
-      "value_float",
-      "value_floats",
-  };
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  constexpr std::string_view kNames =
+      " activation_alpha activation_beta alpha beta bias clip cubic_coeff_a epsilon extrapolation_value"
+      " gamma high lambd low max mean min momentum norm_coefficient ratio scale scales spatial_scale"
+      " threshold value value_float value_floats ";
+  return is_word_of(name, kNames);
 }
 
 template <class Number>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "src/attach/onnx_dtype.hpp"
 #include "src/tool/judge/diverge/proto_message.hpp"
@@ -68,64 +69,37 @@ bool add_tensor(const ReplayTensor& tensor, ProtoMessage& to, std::string& reaso
 }
 
 /// Adds the value of an attribute, and its type.
-class ValueWriter {
- public:
-  ValueWriter(ProtoMessage& to, std::string& reason) : to_(to), reason_(reason) {}
+struct ValueWriter {
+  ProtoMessage& to;
 
-  bool operator()(std::int64_t value) {
-    to_.add_number(3, static_cast<std::uint64_t>(value));
-    return is_of_type(2);
-  }
-  bool operator()(float value) {
-    to_.add_float(2, value);
-    return is_of_type(1);
-  }
-  bool operator()(const std::string& value) {
-    to_.add_bytes(4, value);
-    return is_of_type(3);
-  }
-  bool operator()(const std::vector<std::int64_t>& values) {
-    for (const std::int64_t value : values) to_.add_number(8, static_cast<std::uint64_t>(value));
-    return is_of_type(7);
-  }
-  bool operator()(const std::vector<float>& values) {
-    for (const float value : values) to_.add_float(7, value);
-    return is_of_type(6);
-  }
-  bool operator()(const std::vector<std::string>& values) {
-    for (const std::string& value : values) to_.add_bytes(9, value);
-    return is_of_type(8);
-  }
-  bool operator()(const ReplayTensor& value) {
-    ProtoMessage tensor;
-    if (!add_tensor(value, tensor, reason_)) return false;
-    to_.add_message(5, tensor);
-    return is_of_type(4);
-  }
+  void operator()(std::int64_t value) { add_integers(3, {&value, 1}, 2); }
+  void operator()(float value) { add_floats(2, {&value, 1}, 1); }
+  void operator()(const std::string& value) { add_texts(4, {&value, 1}, 3); }
+  void operator()(const std::vector<std::int64_t>& values) { add_integers(8, values, 7); }
+  void operator()(const std::vector<float>& values) { add_floats(7, values, 6); }
+  void operator()(const std::vector<std::string>& values) { add_texts(9, values, 8); }
 
  private:
-  bool is_of_type(std::uint64_t type) {
-    to_.add_number(20, type);
-    return true;
+  void add_integers(std::uint32_t field, std::span<const std::int64_t> values, std::uint64_t type) {
+    for (const std::int64_t value : values) to.add_number(field, static_cast<std::uint64_t>(value));
+    to.add_number(20, type);
   }
-
-  ProtoMessage& to_;
-  std::string& reason_;
+  void add_floats(std::uint32_t field, std::span<const float> values, std::uint64_t type) {
+    for (const float value : values) to.add_float(field, value);
+    to.add_number(20, type);
+  }
+  void add_texts(std::uint32_t field, std::span<const std::string> values, std::uint64_t type) {
+    for (const std::string& value : values) to.add_bytes(field, value);
+    to.add_number(20, type);
+  }
 };
 
-bool add_attribute(const ReplayAttribute& attribute, ProtoMessage& node, std::string& reason) {
-  if (!attribute.message.empty()) {
-    node.add_bytes(5, attribute.message);
-    return true;
-  }
+void add_attribute(const ReplayAttribute& attribute, ProtoMessage& node) {
+  if (!attribute.message.empty()) return node.add_bytes(5, attribute.message);
   ProtoMessage message;
   message.add_text(1, attribute.name);
-  if (!std::visit(ValueWriter(message, reason), attribute.value)) {
-    reason = "attribute '" + attribute.name + "': " + reason;
-    return false;
-  }
+  std::visit(ValueWriter{message}, attribute.value);
   node.add_message(5, message);
-  return true;
 }
 
 /// What a graph says of an input or output. `whole`: all extents too.
@@ -201,9 +175,7 @@ bool one_node_model(const ReplayOp& op, const std::vector<ReplayTensor>* outputs
   }
   if (outputs != nullptr) node.add_text(3, op.name);
   node.add_text(4, op.type);
-  for (const ReplayAttribute& attribute : op.attributes) {
-    if (!add_attribute(attribute, node, reason)) return false;
-  }
+  for (const ReplayAttribute& attribute : op.attributes) add_attribute(attribute, node);
   node.add_text(7, op.domain);
 
   ProtoMessage head;

@@ -12,4 +12,7 @@ std::string_view onnx_type_of(std::string_view type);
 /// The opset whose meaning those operators have.
 inline constexpr std::uint64_t kMappedOpset = 17;
 
+/// Whether `words`, which have a space before and behind each, have this one.
+bool is_word_of(std::string_view word, std::string_view words);
+
 }  // namespace opdump::tool

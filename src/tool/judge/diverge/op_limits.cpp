@@ -6,128 +6,26 @@
 #include <iterator>
 
 #include "src/tool/judge/diverge/element_values.hpp"
+#include "src/tool/judge/diverge/onnx_types.hpp"
 
 namespace opdump::tool {
 namespace {
 
-template <std::size_t kCount>
-bool is_listed(std::string_view type, const std::string_view (&types)[kCount]) {
-  return std::find(std::begin(types), std::end(types), type) != std::end(types);
-}
+constexpr std::string_view kExact =
+    " Abs And ArgMax ArgMin BitShift Ceil Clip Compress Concat Constant ConstantOfShape DepthToSpace"
+    " Dropout Equal Expand EyeLike Flatten Floor Gather GatherElements GatherND GlobalMaxPool Greater"
+    " GreaterOrEqual Hardmax Identity IsInf IsNaN Less LessOrEqual Max MaxPool MaxUnpool Min Neg NonZero"
+    " Not OneHot Or Pad Range ReduceMax ReduceMin Relu Reshape ReverseSequence Round ScatterElements"
+    " ScatterND Shape Sign Size Slice SpaceToDepth Split Squeeze Tile TopK Transpose Trilu Unique"
+    " Unsqueeze Where Xor ";
 
-constexpr std::string_view kExact[] = {
-    "Abs",
-    "And",
-    "ArgMax",
-    "ArgMin",
-    "BitShift",
-    "Ceil",
-    "Clip",
-    "Compress",
-    "Concat",
-    "Constant",
-    "ConstantOfShape",
-    "DepthToSpace",
-    "Dropout",
-    "Equal",
-    "Expand",
-    "EyeLike",
-    "Flatten",
-    "Floor",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "GlobalMaxPool",
-    "Greater",
-    "GreaterOrEqual",
-    "Hardmax",
-    "Identity",
-    "IsInf",
-    "IsNaN",
-    "Less",
-    "LessOrEqual",
-    "Max",
-    "MaxPool",
-    "MaxUnpool",
-    "Min",
-    "Neg",
-    "NonZero",
-    "Not",
-    "OneHot",
-    "Or",
-    "Pad",
-    "Range",
-    "ReduceMax",
-    "ReduceMin",
-    "Relu",
-    "Reshape",
-    "ReverseSequence",
-    "Round",
-    "ScatterElements",
-    "ScatterND",
-    "Shape",
-    "Sign",
-    "Size",
-    "Slice",
-    "SpaceToDepth",
-    "Split",
-    "Squeeze",
-    "Tile",
-    "TopK",
-    "Transpose",
-    "Trilu",
-    "Unique",
-    "Unsqueeze",
-    "Where",
-    "Xor",
-};
-
-constexpr std::string_view kRounded[] = {
-    "Acos",
-    "Acosh",
-    "Add",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "Cast",
-    "CastLike",
-
-    "Cos",
-    "Cosh",
-    "DequantizeLinear",
-    "Div",
-
-    "Erf",
-    "Exp",
-
-    "HardSigmoid",
-    "HardSwish",
-    "LeakyRelu",
-    "Log",
-
-    "Mod",
-    "Mul",
-    "PRelu",
-    "Pow",
-    "Reciprocal",
-
-    "Shrink",
-    "Sigmoid",
-    "Sin",
-    "Sinh",
-
-    "Softsign",
-    "Sqrt",
-    "Sub",
-    "Swish",
-    "Tan",
-    "Tanh",
-    "ThresholdedRelu",
-};
+constexpr std::string_view kRounded =
+    " Acos Acosh Add Asin Asinh Atan Atanh Cast CastLike Cos Cosh DequantizeLinear Div Erf Exp"
+    " HardSigmoid HardSwish LeakyRelu Log Mod Mul PRelu Pow Reciprocal Shrink Sigmoid Sin Sinh Softsign"
+    " Sqrt Sub Swish Tan Tanh ThresholdedRelu ";
 
 /// They take off 1 from a number near it.
-constexpr std::string_view kNearOne[] = {"Celu", "Elu", "Gelu", "Mish", "Selu", "Softplus"};
+constexpr std::string_view kNearOne = " Celu Elu Gelu Mish Selu Softplus ";
 
 bool is_quantising(std::string_view type) {
   return type.starts_with("QLinear") || type == "QuantizeLinear" || type == "DynamicQuantizeLinear";
@@ -156,7 +54,7 @@ Terms terms_of(const ReplayOp& op, std::size_t elements) {
   Terms terms;
   if (!has_input(op, 0)) return terms;
   const ReplayTensor& x = *op.inputs[0];
-  if (is_listed(op.type, kNearOne)) return {2, 1};
+  if (is_word_of(op.type, kNearOne)) return {2, 1};
   const bool is_matmul = op.type == "MatMul" || op.type == "Gemm";
   const bool is_conv = op.type == "Conv" || op.type == "ConvTranspose";
   if ((is_matmul || is_conv) && has_input(op, 1)) {
@@ -273,12 +171,12 @@ OutputLimit limit_of(const ReplayOp& op, std::size_t i, DType dtype, std::size_t
     return limit;
   }
   if (!is_float_dtype(dtype) || relative_of(dtype, limits) == 0) return limit;
-  if (is_onnx && is_listed(op.type, kExact) && keeps_dtype(op, dtype)) return limit;
+  if (is_onnx && is_word_of(op.type, kExact) && keeps_dtype(op, dtype)) return limit;
   // Elements below it lose digits as subnormal numbers, or are made 0 by devices.
   limit.absolute = dtype == DType::float64 ? 0x1p-60 : dtype == DType::float32 ? 0x1p-30 : 0x1p-16;
   limit.relative = relative_of(dtype, limits);
   limit.op_class = OpClass::rounded;
-  if (is_onnx && (is_listed(op.type, kRounded) || is_listed(op.type, kExact) || is_quantising(op.type)))
+  if (is_onnx && (is_word_of(op.type, kRounded) || is_word_of(op.type, kExact) || is_quantising(op.type)))
     return limit;
   limit.op_class = OpClass::accumulated;
   const Terms terms = terms_of(op, elements);

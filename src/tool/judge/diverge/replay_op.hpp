@@ -23,7 +23,7 @@ struct ReplayTensor {
 
 /// The value of an attribute, in ONNX's types.
 using ReplayValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                 std::vector<float>, std::vector<std::string>, ReplayTensor>;
+                                 std::vector<float>, std::vector<std::string>>;
 
 struct ReplayAttribute {
   std::string name;
