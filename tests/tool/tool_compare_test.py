@@ -214,9 +214,9 @@ class Compare(Case):
         self.put('T.b.3.0.2', [], [one([1, 2, 3, 4])], 'golden')
         out, _ = self.run_tool('compare', 'mine', 'golden')
         self.assertIn('0 diverging\n', out)
-        self.assertRegex(out, r'\nfirst unequal: b:output:0 \(cosine 0.9999\d+, euclid 0.003\d+\)\n')
+        self.assertRegex(out, r'\nbelow the limits, first unequal operator: T "b": output 0 is not \(cosine 0.9999\d+, euclid 0.003\d+\)\n')
         out, _ = self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=0.01', expect=1)
-        self.assertIn('1 diverging\nfirst to diverge: b:output:0 (max_abs 0.02 > 0.01)\n', out)
+        self.assertIn('not certain: output 0 does not (max_abs 0.02 > 0.01)', out)
         self.run_tool('compare', 'mine', 'golden', '--fail-under', 'max_abs=0.01', expect=1)
         self.assertIn('exclude', self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=1', '--fail-under',
                                                'max_abs=1', expect=2)[1])

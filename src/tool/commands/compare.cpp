@@ -69,10 +69,7 @@ More measures, in csv, json and limits where they are named:
      by_expected  the error (rmse) in units of the one that --expected has
      not_close elements more than 1e-5 and 1e-5 of the golden one away
 
-A limit that is crossed proves nothing. An operator is a culprit where all its inputs are in both dumps and its
-error is ten times what theirs accounts for, or, from equal inputs, more than a healthy operator adds; or where
-what is wrong with it is known by itself, as another constant or the first NaN. Else it is a victim, or not certain.
-The headline is the first cause that is proved. That needs inputs ("dump_mode": "all").
+A limit that is crossed proves nothing. The headline is that of 'opdump why', which tells how it is known.
 
 Besides: the share of equal elements, the largest distance in units in the last place ("ulp") where both have one
 floating dtype, and where the largest absolute error lies.

@@ -350,7 +350,6 @@ void print_compare_json(const CompareReport& report, const VerdictReport& verdic
 
 void print_comparison(const CompareReport& report, const VerdictReport& verdicts) {
   constexpr std::size_t kMostRows = 20;
-  std::optional<std::size_t> first_diverging, first_apart;
   std::uint64_t compared = 0, diverging = 0, lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0,
                 by_turn = 0, unscaled = 0, summaries = 0;
   Farthest apart(kMostRows);
@@ -361,13 +360,10 @@ void print_comparison(const CompareReport& report, const VerdictReport& verdicts
     if (result.pair.mine && result.pair.golden) ++paired[result.pair.by];
     if (result.comparison) {
       ++compared;
-      if (report.diverges(result) && diverging++ == 0) first_diverging = here;
+      diverging += report.diverges(result) ? 1 : 0;
       const bool same = result.comparison->equal == result.comparison->elements;
       equal += same ? 1 : 0;
-      if (!same && result.comparison->summary_distance != 0.0) {
-        if (!first_apart) first_apart = here;
-        apart.add(here, result);
-      }
+      if (!same && result.comparison->summary_distance != 0.0) apart.add(here, result);
       by_turn += result.pair.remark.empty() ? 0 : 1;
       summaries += result.comparison->summary_distance ? 1 : 0;
       unscaled += result.unscaled ? 1 : 0;
@@ -394,16 +390,6 @@ void print_comparison(const CompareReport& report, const VerdictReport& verdicts
         "%s only by statistics, which agree up to 5 %% of the range unless --limits statistics=N says "
         "otherwise\n",
         count_text(summaries, "tensor").c_str());
-  if (first_diverging) {
-    const PairResult& first = report.results[*first_diverging];
-    std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
-                broken_limits(report, first).c_str());
-  }
-  if (first_apart) {
-    const PairResult& first = report.results[*first_apart];
-    std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
-                measures_text(report, first).c_str());
-  }
   print_pairing(paired);
   if (by_turn != 0)
     std::printf("%s share a name and were paired by their turn, though shape or type differ\n",
