@@ -45,8 +45,7 @@ exit status
 )";
 
 std::string tensor_text(const DumpSide& side, const DumpTensor& tensor) {
-  return side.files[tensor.file].op + (tensor.is_output ? " output " : " input ") +
-         std::to_string(tensor.index);
+  return side.files[tensor.file].op + ' ' + role_text(tensor);
 }
 
 constexpr std::string_view kSources[] = {"same address", "view", "same name"};

@@ -305,8 +305,7 @@ void gather_facts(ReportFacts& facts, const ReplayModel& model, OpReference* ref
     const TensorFacts& own = facts.mine[i];
     if (own.known || ++unread > kMostTold) continue;
     const DumpTensor& tensor = mine.tensors[i];
-    search.error(mine.files[tensor.file].path + ": " + (tensor.is_output ? "output " : "input ") +
-                 std::to_string(tensor.index) + ": " + own.problem);
+    search.error(mine.files[tensor.file].path + ": " + role_text(tensor) + ": " + own.problem);
   }
   if (unread > kMostTold)
     search.error("and " + std::to_string(unread - kMostTold) + " more; the page has all");

@@ -54,17 +54,6 @@ std::string without_marks(std::string_view name) {
   return text;
 }
 
-/// The bytes that digits stand for, as many as `to` takes; false where some are no digits.
-bool read_digits(std::string_view digits, MutableBytes to) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  for (std::size_t i = 0; i < to.size() && 2 * i + 1 < digits.size(); ++i) {
-    const std::size_t high = kDigits.find(digits[2 * i]), low = kDigits.find(digits[2 * i + 1]);
-    if (high == kDigits.npos || low == kDigits.npos) return false;
-    to[i] = static_cast<std::byte>(high * 16 + low);
-  }
-  return true;
-}
-
 /// Which numbers a summary has, and the numbers.
 class NumbersText {
  public:

@@ -36,12 +36,6 @@ RunDigest agreed(const RunTable& table, std::size_t place) {
   return digest;
 }
 
-std::optional<int> nibble(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return std::nullopt;
-}
-
 /// The sums that are numbers are written as such, the highest byte first.
 void turn(std::string_view algorithm, RunDigest& digest) {
   if (algorithm == "md5") return;
@@ -56,13 +50,7 @@ bool parse_digest(std::string_view text, std::string_view algorithm, RunDigest& 
     digest.state = RunDigest::State::flaky;
     return true;
   }
-  if (text.size() != 2 * bytes) return false;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const std::optional<int> high = nibble(text[2 * i]);
-    const std::optional<int> low = nibble(text[2 * i + 1]);
-    if (!high || !low) return false;
-    digest.bytes[i] = static_cast<std::byte>(*high * 16 + *low);
-  }
+  if (text.size() != 2 * bytes || !read_digits(text, digest.bytes)) return false;
   turn(algorithm, digest);
   digest.state = RunDigest::State::there;
   return true;
@@ -82,6 +70,16 @@ bool parse_tensor(std::string_view rest, SummedTensor& tensor) {
 }
 
 }  // namespace
+
+bool read_digits(std::string_view digits, MutableBytes to) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (std::size_t i = 0; i < to.size() && 2 * i + 1 < digits.size(); ++i) {
+    const std::size_t high = kDigits.find(digits[2 * i]), low = kDigits.find(digits[2 * i + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return false;
+    to[i] = static_cast<std::byte>(high * 16 + low);
+  }
+  return true;
+}
 
 std::size_t digest_bytes_of(std::string_view algorithm) {
   const auto* const found = std::find(std::begin(kDigestWords), std::end(kDigestWords), algorithm);

@@ -38,6 +38,9 @@ bool read_signature(std::string_view text, RunTable& table, std::string& error,
 /// one that is not known.
 std::string digest_text(RunDigest digest, std::string_view algorithm);
 
+/// The bytes that digits stand for, as many as `to` takes; false where some are no digits.
+bool read_digits(std::string_view digits, MutableBytes to);
+
 /// Bytes of a digest of that algorithm.
 std::size_t digest_bytes_of(std::string_view algorithm);
 

@@ -49,14 +49,9 @@ const ReplayedOp* DivergeReport::first_diverging() const {
 }
 
 std::string DivergeReport::name_of(const ReplayedOp& op) const {
-  const DumpFile& file = side.files[op.file];
-  std::string text = (!file.type.empty() ? file.type
-                      : !op.type.empty() ? op.type
-                                         : "operator") +
-                     " \"" + file.op + '"';
-  if (!file.place.empty()) text += " at " + file.place;
-  if (file.boot) text += " of boot " + std::to_string(*file.boot);
-  return text;
+  DumpFile file = side.files[op.file];
+  if (file.type.empty()) file.type = op.type;
+  return op_text(file);
 }
 
 std::string DivergeReport::evidence_of(const ReplayedOp& op) const {

@@ -10,9 +10,6 @@ namespace opdump::tool {
 /// Elements that a tensor may have: more are refused.
 inline constexpr std::uint64_t kMostReplayElements = std::uint64_t{1} << 28;
 
-/// Whether the elements are floating-point numbers of any size.
-bool is_float_dtype(DType dtype);
-
 /// Whether they are integers of 8 bits or more, or booleans.
 bool is_integer_dtype(DType dtype);
 
@@ -21,9 +18,6 @@ std::optional<std::size_t> elements_of(Shape dims);
 
 /// All elements as float64; nothing where they are no numbers.
 std::optional<std::vector<double>> reals_of(const ReplayTensor& tensor);
-
-/// All elements of an integer tensor. Those of uint64 keep their bits.
-std::vector<std::int64_t> integers_of(const ReplayTensor& tensor);
 
 /// Of the finite ones; 0 where there are none.
 double mean_square_root(const std::vector<double>& values);

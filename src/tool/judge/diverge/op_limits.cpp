@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/judge/diverge/element_values.hpp"
 #include "src/tool/judge/diverge/onnx_types.hpp"
 
@@ -111,7 +112,7 @@ double relative_of(DType dtype, const OpLimits& limits) {
 /// Whether all inputs of floats have the same dtype as the output.
 bool keeps_dtype(const ReplayOp& op, DType dtype) {
   return std::all_of(op.inputs.begin(), op.inputs.end(), [&](const std::optional<ReplayTensor>& input) {
-    return !input || !is_float_dtype(input->dtype) || input->dtype == dtype;
+    return !input || !can_be_non_finite(input->dtype) || input->dtype == dtype;
   });
 }
 
@@ -170,7 +171,7 @@ OutputLimit limit_of(const ReplayOp& op, std::size_t i, DType dtype, std::size_t
     limit.step_share = limits.step_share;
     return limit;
   }
-  if (!is_float_dtype(dtype) || relative_of(dtype, limits) == 0) return limit;
+  if (relative_of(dtype, limits) == 0) return limit;
   if (is_onnx && is_word_of(op.type, kExact) && keeps_dtype(op, dtype)) return limit;
   // Elements below it lose digits as subnormal numbers, or are made 0 by devices.
   limit.absolute = dtype == DType::float64 ? 0x1p-60 : dtype == DType::float32 ? 0x1p-30 : 0x1p-16;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/judge/diverge/element_values.hpp"
 
@@ -36,9 +38,16 @@ double distance_by(double apart_squares, double squares) {
   return squares == 0 ? std::numeric_limits<double>::infinity() : std::sqrt(apart_squares / squares);
 }
 
+/// Those of uint64 keep their bits.
+std::vector<std::int64_t> wide_integers(const ReplayTensor& tensor) {
+  std::vector<std::int64_t> values(tensor.bytes.size() / sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), values.size() * sizeof(std::int64_t));
+  return values;
+}
+
 /// Elements that no float64 tells apart are compared by their bytes.
 bool measure_wide_integers(const ReplayTensor& device, const ReplayTensor& expected, OutputError& error) {
-  const std::vector<std::int64_t> x = integers_of(device), y = integers_of(expected);
+  const std::vector<std::int64_t> x = wide_integers(device), y = wide_integers(expected);
   double apart_squares = 0, squares = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
@@ -67,7 +76,7 @@ bool measure(const ReplayTensor& device, const ReplayTensor& expected, const Out
              shape_text(expected.dims);
     return false;
   }
-  if (is_integer_dtype(device.dtype) && is_float_dtype(expected.dtype)) {
+  if (is_integer_dtype(device.dtype) && can_be_non_finite(expected.dtype)) {
     reason = "the output has " + std::string(info(device.dtype).name) + ", and should have floats";
     return false;
   }
