@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "src/tool/judge/compare/op_types.hpp"
+
 namespace opdump::tool {
 namespace {
 
@@ -40,16 +42,18 @@ std::optional<GoldenIndex::Key> GoldenIndex::key_of(Kind kind, const DumpTensor&
   DumpFile file = golden_.files[tensor.file];
   if (kind != Kind::original) {
     return Key{kind, std::move(file.place), kind == Kind::exact ? std::move(file.op) : file_form(file.op),
-               tensor.is_output, tensor.index};
+               tensor.is_output, tensor.is_output ? tensor.index : real_input(file.type, tensor.index)};
   }
   if (!tensor.is_output || tensor.original_op.empty()) return std::nullopt;
   return Key{kind, std::move(file.place), file_form(tensor.original_op), true, tensor.original_index};
 }
 
 std::optional<GoldenName> GoldenIndex::find(const std::string& place, const std::string& op,
-                                            const DumpTensor& tensor, bool& by_original) const {
+                                            const std::string& type, const DumpTensor& tensor,
+                                            bool& by_original) const {
   by_original = false;
-  if (const auto found = find_named(place, op, tensor.is_output, tensor.index)) return found;
+  const std::uint32_t index = tensor.is_output ? tensor.index : real_input(type, tensor.index);
+  if (const auto found = find_named(place, op, tensor.is_output, index)) return found;
   if (!tensor.is_output) return std::nullopt;
   by_original = true;
   if (!tensor.original_op.empty()) {

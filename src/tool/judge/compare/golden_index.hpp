@@ -32,8 +32,8 @@ class GoldenIndex {
   GoldenIndex(const DumpSide& golden, Progress& progress);
 
   /// Nothing: there is nothing of that name. `by_original`: another name than `op` led there.
-  std::optional<GoldenName> find(const std::string& place, const std::string& op, const DumpTensor& tensor,
-                                 bool& by_original) const;
+  std::optional<GoldenName> find(const std::string& place, const std::string& op, const std::string& type,
+                                 const DumpTensor& tensor, bool& by_original) const;
 
   /// The numbers of all tensors of that name, in their order.
   std::vector<std::size_t> tensors(const GoldenName& name) const;

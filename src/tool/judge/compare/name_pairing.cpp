@@ -151,7 +151,7 @@ std::vector<SameNamed> namesakes_of(const DumpSide& mine, const DumpSide& golden
     const std::string place = implied.place ? *implied.place : places.golden_place(file.place);
     bool by_original = false;
     progress.add();
-    const std::optional<GoldenName> found = index.find(place, op, tensor, by_original);
+    const std::optional<GoldenName> found = index.find(place, op, file.type, tensor, by_original);
     if (!found) continue;
     const auto [at, is_new] = known.emplace(Name(found->kind, found->first, file.place), all.size());
     if (is_new) all.push_back({*found, !file.place.empty()});

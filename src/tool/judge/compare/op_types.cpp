@@ -1,109 +1,44 @@
 #include "src/tool/judge/compare/op_types.hpp"
 
-#include <algorithm>
+#include <optional>
 
 namespace opdump::tool {
 namespace {
 
-struct Alias {
-  std::string_view type;
+struct Aliases {
   std::string_view canonical;
+  std::string_view types;  ///< with spaces between
 };
 
-/// In order. Source: the operators of ONNX, TensorFlow Lite, CANN, OpenCV, Arm NN and ggml.
-constexpr Alias kAliases[] = {
-    {"addv2", "add"},
-    {"avgpool", "pool"},
-    {"averagepool", "pool"},
-    {"averagepool2d", "pool"},
-    {"batchmatmul", "matmul"},
-    {"batchmatmulv2", "matmul"},
-    {"batchnorm", "batchnorm"},
-    {"batchnormalization", "batchnorm"},
-    {"bninference", "batchnorm"},
-    {"clip", "relu"},
-    {"clipbyvalue", "relu"},
-    {"concatd", "concat"},
-    {"concatenation", "concat"},
-    {"concatv2", "concat"},
-    {"concatv2d", "concat"},
-    {"conv2d", "conv"},
-    {"conv2dtranspose", "convtranspose"},
-    {"convinteger", "conv"},
-    {"convolution", "conv"},
-    {"convolution2d", "conv"},
-    {"deconvolution", "convtranspose"},
-    {"dense", "matmul"},
-    {"depthwiseconv2d", "conv"},
-    {"depthwiseconv2dnative", "conv"},
-    {"depthwiseconvolution2d", "conv"},
-    {"dequantizelinear", "dequantize"},
-    {"elementwiseadd", "add"},
-    {"eltwise", "add"},
-    {"expanddims", "reshape"},
-    {"flatten", "reshape"},
-    {"fullyconnected", "matmul"},
-    {"fusedbatchnorm", "batchnorm"},
-    {"fusedbatchnormv3", "batchnorm"},
-    {"fusedconv", "conv"},
-    {"fusedgemm", "matmul"},
-    {"fusedmatmul", "matmul"},
-    {"gatherv2", "gather"},
-    {"gemm", "matmul"},
-    {"getrows", "gather"},
-    {"globalaveragepool", "pool"},
-    {"globalmaxpool", "pool"},
-    {"innerproduct", "matmul"},
-    {"interp", "resize"},
-    {"layernormalization", "layernorm"},
-    {"logistic", "sigmoid"},
-    {"matmulv2", "matmul"},
-    {"matmulv3", "matmul"},
-    {"maxpool", "pool"},
-    {"maxpool2d", "pool"},
-    {"maxpoolv3", "pool"},
-    {"mean", "reducemean"},
-    {"mirrorpad", "pad"},
-    {"mulmat", "matmul"},
-    {"padv2", "pad"},
-    {"permute", "transpose"},
-    {"pooling", "pool"},
-    {"pooling2d", "pool"},
-    {"qlinearadd", "add"},
-    {"qlinearaveragepool", "pool"},
-    {"qlinearconcat", "concat"},
-    {"qlinearconv", "conv"},
-    {"qlinearglobalaveragepool", "pool"},
-    {"qlinearmatmul", "matmul"},
-    {"qlinearmul", "mul"},
-    {"qlinearsigmoid", "sigmoid"},
-    {"quantizelinear", "quantize"},
-    {"reducemeand", "reducemean"},
-    {"relu6", "relu"},
-    {"reluv2", "relu"},
-    {"resizebilinear", "resize"},
-    {"resizebilinearv2", "resize"},
-    {"resizenearestneighbor", "resize"},
-    {"rsqrt", "rsqrt"},
-    {"softmaxv2", "softmax"},
-    {"squeeze", "reshape"},
-    {"stridedslice", "slice"},
-    {"stridedsliced", "slice"},
-    {"sum", "add"},
-    {"swish", "silu"},
-    {"transposeconv", "convtranspose"},
-    {"transposed", "transpose"},
-    {"unsqueeze", "reshape"},
-    {"upsample", "resize"},
-    {"view", "reshape"},
+/// Source: the operators of ONNX, TensorFlow Lite, CANN, OpenCV, Arm NN and ggml.
+constexpr Aliases kAliases[] = {
+    {"add", "addv2 elementwiseadd eltwise qlinearadd sum"},
+    {"batchnorm", "batchnormalization bninference fusedbatchnorm fusedbatchnormv3"},
+    {"concat", "concatd concatenation concatv2 concatv2d qlinearconcat"},
+    {"conv",
+     "conv2d convinteger convolution convolution2d depthwiseconv2d depthwiseconv2dnative depthwiseconvolution2d fusedconv qlinearconv"},
+    {"convtranspose", "conv2dtranspose deconvolution transposeconv"},
+    {"dequantize", "dequantizelinear"},
+    {"gather", "gatherv2 getrows"},
+    {"layernorm", "layernormalization"},
+    {"matmul",
+     "batchmatmul batchmatmulv2 dense fullyconnected fusedgemm fusedmatmul gemm innerproduct matmulv2 matmulv3 mulmat qlinearmatmul"},
+    {"mul", "qlinearmul"},
+    {"pad", "mirrorpad padv2"},
+    {"pool",
+     "averagepool averagepool2d avgpool globalaveragepool globalmaxpool maxpool maxpool2d maxpoolv3 pooling pooling2d qlinearaveragepool qlinearglobalaveragepool"},
+    {"quantize", "quantizelinear"},
+    {"reducemean", "mean reducemeand"},
+    {"relu", "clip clipbyvalue relu6 reluv2"},
+    {"reshape", "expanddims flatten squeeze unsqueeze view"},
+    {"resize", "interp resizebilinear resizebilinearv2 resizenearestneighbor upsample"},
+    {"sigmoid", "logistic qlinearsigmoid"},
+    {"silu", "swish"},
+    {"slice", "stridedslice stridedsliced"},
+    {"softmax", "softmaxv2"},
+    {"transpose", "permute transposed"},
 };
-
-constexpr std::string_view kOthers[] = {
-    "add",        "concat", "conv",    "convtranspose", "dequantize", "div",     "gather", "gelu",
-    "layernorm",  "lrn",    "matmul",  "mul",           "pad",        "pool",    "prelu",  "quantize",
-    "reducemean", "relu",   "reshape", "resize",        "rmsnorm",    "sigmoid", "silu",   "slice",
-    "softmax",    "split",  "sub",     "tanh",          "transpose",
-};
+constexpr std::string_view kWithoutAlias = "div gelu lrn prelu rmsnorm rsqrt split sub tanh";
 
 std::string plain(std::string_view text) {
   std::string letters;
@@ -114,23 +49,34 @@ std::string plain(std::string_view text) {
   return letters;
 }
 
-const Alias* find_alias(std::string_view type) {
-  const auto* const found = std::find_if(std::begin(kAliases), std::end(kAliases),
-                                         [&](const Alias& alias) { return alias.type == type; });
-  return found == std::end(kAliases) ? nullptr : found;
-}
-
-bool is_known(std::string_view type) {
-  return find_alias(type) != nullptr ||
-         std::find(std::begin(kOthers), std::end(kOthers), type) != std::end(kOthers);
+/// Nothing: the type is not known.
+std::optional<std::string> find_canonical(const std::string& type) {
+  for (const Aliases& aliases : kAliases) {
+    if (aliases.canonical == type || has_word(aliases.types, type)) return std::string(aliases.canonical);
+  }
+  return has_word(kWithoutAlias, type) ? std::optional(type) : std::nullopt;
 }
 
 }  // namespace
 
+bool has_word(std::string_view words, std::string_view word) {
+  if (word.empty()) return false;
+  return (' ' + std::string(words) + ' ').find(' ' + std::string(word) + ' ') != std::string::npos;
+}
+
 std::string canonical_type(std::string_view type) {
-  std::string name = plain(type);
-  const Alias* const alias = find_alias(name);
-  return alias == nullptr ? name : std::string(alias->canonical);
+  const std::string name = plain(type);
+  return find_canonical(name).value_or(name);
+}
+
+std::uint32_t real_input(std::string_view type, std::uint32_t index) {
+  constexpr std::uint32_t kBeyond = 1000, kTriple = 3;
+  if (!type.starts_with("QLinear") && type != "QGemm") return index;
+  if (type == "QLinearConcat") return index >= 2 && index % kTriple == 2 ? index / kTriple : kBeyond + index;
+  if (index == (type == "QLinearConv" ? 8U : 6U) && (type == "QLinearConv" || type == "QGemm")) return 2;
+  const bool second = index == kTriple && type != "QLinearSigmoid" && type != "QLinearLeakyRelu" &&
+                      type != "QLinearSoftmax" && !type.ends_with("Pool");
+  return index == 0 ? 0 : second ? 1 : kBeyond + index;
 }
 
 std::string common_name(std::string_view name) {
@@ -139,7 +85,8 @@ std::string common_name(std::string_view name) {
   name = name.substr(0, name.find_first_of(";:"));
   while (name.starts_with('/')) name.remove_prefix(1);
   const std::size_t last = name.rfind('/');
-  if (last != std::string_view::npos && is_known(plain(name.substr(last + 1)))) name = name.substr(0, last);
+  if (last != std::string_view::npos && find_canonical(plain(name.substr(last + 1))))
+    name = name.substr(0, last);
   std::string common;
   for (const char letter : name) {
     const bool capital = letter >= 'A' && letter <= 'Z';
