@@ -12,7 +12,7 @@ import sys
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from planted_network import CODES, Fault, NAMES, Network, OPS, PlantedCase, Run, STEPS  # noqa: E402
-from tool_case import record, tensor  # noqa: E402
+from tool_case import FLOAT, INT32, INT8, record, tensor  # noqa: E402
 
 WITH_WEIGHTS = [op[0] for op in OPS if not all(isinstance(i, str) for i in op[2])]
 PLACED = [name for name in NAMES if name not in ('flat', 'fc', 'softmax')]
@@ -141,6 +141,63 @@ class Verdicts(PlantedCase):
                 report = self.judged(pair)
                 self.assertEqual(self.culprits(report), ['conv3'], report.get('headline'))
                 self.assertIn('first cause: Conv "conv3" at net/0, culprit: its constant input 1 is another', report['headline']['text'])
+
+    def write_int8(self, side, gain=None, quantised=True):
+        """A convolution of 88 channels as ONNX writes it for integers, with its quantiser before it, or in float32."""
+        source = random.Random(8)
+        x = [source.gauss(0, 1) for _ in range(88 * 16)]
+        y = [source.gauss(0, 1) for _ in range(88 * 16)]
+        w = [source.gauss(0, 1) for _ in range(88 * 4)]
+        folder = side + '/20260131130559/0/net/1/0/'
+        shape, weights = [1, 88, 4, 4], [88, 4]
+        if not quantised:
+            self.write(folder + 'Conv.conv.1.0.1002', record([self.reals(x, shape), self.reals(w, weights), self.reals(w[:88], [88])], [self.reals(y, shape)]))
+            return
+        rough = random.Random(9)
+        y = [v + rough.gauss(0, 0.047) for v in y]
+        if gain is not None:
+            y = [v * 1.5 if i // 16 == gain else v for i, v in enumerate(y)]
+        def integers(values, dims, code=INT8, size='b', step=0.04):
+            return tensor(code, dims, struct.pack('<%d%s' % (len(values), size), *(max(-128, min(127, round(v / step))) for v in values)), name=b'')
+        step, zero = self.reals([0.04], [1]), integers([0], [1])
+        q = integers(x, shape)
+        self.write(folder + 'QuantizeLinear.conv_quantise.0.0.1001', record([self.reals(x, shape), step, zero], [q]))
+        bias = tensor(INT32, [88], struct.pack('<88i', *(round(v / 0.0016) for v in w[:88])), name=b'')
+        self.write(folder + 'QLinearConv.conv.1.0.1002',
+                   record([q, step, zero, integers(w, weights), self.reals([0.04] * 88, [88]), integers([0] * 88, [88]), step, zero, bias], [integers(y, shape)]))
+        quant = {'scheme': 'affine', 'scale': [0.04], 'zero_point': [0]}
+        channels = {'scheme': 'affine', 'scale': [0.04] * 88, 'zero_point': [0] * 88, 'axis': 0}
+        told = [{'tensor': 'q', 'quant': quant}, *({'tensor': n, 'constant': True} for n in ('xs', 'xz')),
+                {'tensor': 'w', 'constant': True, 'quant': channels}, *({'tensor': n, 'constant': True} for n in ('ws', 'wz', 'ys', 'yz', 'b'))]
+        ops = [{'name': 'conv_quantise', 'type': 'QuantizeLinear', 'inputs': [{'tensor': 'x'}, *told[1:3]], 'outputs': told[:1]},
+               {'name': 'conv', 'type': 'QLinearConv', 'inputs': told, 'outputs': [{'tensor': 'y', 'quant': quant}]}]
+        self.write(side + '.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': ops}).encode())
+
+    def reals(self, values, shape):
+        return tensor(FLOAT, shape, struct.pack('<%df' % len(values), *values), name=b'')
+
+    def test_integers_as_onnx_writes_them(self):
+        """Inputs go with those of the operator for real numbers, and of integers without a scale nothing is said."""
+        self.write_int8('golden', quantised=False)
+        self.write_int8('mine')
+        for arguments in ([], ['--model', 'mine.json'], ['--limits', 'max_abs=0'], ['--model', 'mine.json', '--limits', 'max_abs=0']):
+            report = json.loads(self.run_tool('compare', 'mine', 'golden', '--json', *arguments, expect=(0, 1))[0])
+            self.assertEqual(self.culprits(report), [])
+            self.assertIn(report.get('headline', {}).get('cause', ''), ('', 'unclear', 'no scale', 'unknown inputs'))
+        pairs = {t['tensor'] for t in report['tensors'] if t['mine'] and t['golden']}
+        self.assertEqual({name.split(':', 1)[1] for name in pairs}, {'input:0', 'input:3', 'input:8', 'output:0'})
+
+    def test_one_channel_of_many(self):
+        """One of 88 channels that is half as much again changes the whole tensor by no more than ten times what comes in."""
+        self.write_int8('golden', quantised=False)
+        self.write_int8('good')
+        self.write_int8('mine', gain=7)
+        for more in ((), ('-e', 'good')):
+            report = json.loads(self.run_tool('compare', 'mine', 'golden', '--model', 'mine.json', '--json', *more, expect=(0, 1))[0])
+            self.assertEqual(self.culprits(report), ['conv'])
+            self.assertRegex(report['headline']['text'], r"channel 7 of 88 \(axis 1\) of output 0 is 1\.[45]\S* times golden's")
+            good = json.loads(self.run_tool('compare', 'good', 'golden', '--model', 'mine.json', '--json', *more, expect=(0, 1))[0])
+            self.assertEqual(self.culprits(good), [])
 
     def test_fused_operators(self):
         """A right fold agrees and is told; of a wrong one the operator that has it is the culprit."""

@@ -72,7 +72,7 @@ class Why(PlantedCase):
                     ('doubled channel', 'conv1', 'index 3 of axis 0' + (", each 2 times golden's" if exact else '')),
                     ('wrong scale', 'conv1', "each 0.5 times golden's" if exact else "each 0.49"),
                     ('shifted rows', 'conv1', "; they are golden's, moved 5 places to the front, round the end"),
-                    ('transposed', 'conv1', "; they are golden's transposed, with the axes in the order 1,0"),
+                    ('transposed', 'conv1', "golden's in another layout, with the axes in the order 1,0"),
                     ('saturated', 'conv3', 'all of them at the ends of mine, -0.7'),
                     ('too large', 'conv3', 'its integers are saturated' if low else "each 6 times golden's"),
                     ('stale step', 'gate', '; it is what it was at net/0, bit for bit, as if not written since'),

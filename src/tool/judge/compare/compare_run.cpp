@@ -28,7 +28,8 @@ bool is_narrow_integer(DType dtype) {
 
 /// Whether integers meet real numbers, and no card says what they stand for.
 bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
-  return is_narrow_integer(integers.dtype) && integers.quant == nullptr && can_be_non_finite(reals.dtype);
+  return (is_narrow_integer(integers.dtype) || integers.dtype == DType::int32) && integers.quant == nullptr &&
+         can_be_non_finite(reals.dtype);
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {

@@ -37,6 +37,8 @@ class ErrorShape {
     }
   }
 
+  bool is_off() const { return !off_.empty(); }
+
   std::string text() {
     if (off_.empty()) return {};
     constexpr double kTold = 1e-3;
@@ -48,6 +50,34 @@ class ErrorShape {
     text += place();
     if (const std::string value = this->value(); !value.empty()) return text + value;
     return text + rearranged();
+  }
+
+  /// The order of golden's axes that makes mine of it.
+  std::string permuted() {
+    constexpr std::size_t kMostAxes = 5;
+    const std::size_t rank = shape_.size();
+    if (rank < 2 || rank > kMostAxes) return {};
+    std::vector<std::size_t> strides(rank, 1), axes(rank);
+    for (std::size_t axis = rank - 1; axis-- > 0;)
+      strides[axis] = strides[axis + 1] * static_cast<std::size_t>(shape_[axis + 1]);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    while (std::next_permutation(axes.begin(), axes.end())) {
+      // As if mine lay with golden's axes in that order.
+      const bool found = is_golden(0, x_.size(), [&](std::size_t i) {
+        std::size_t at = 0;
+        for (std::size_t turn = rank; turn-- > 0;) {
+          const auto extent = static_cast<std::size_t>(shape_[axes[turn]]);
+          at += i % extent * strides[axes[turn]];
+          i /= extent;
+        }
+        return at;
+      });
+      if (!found) continue;
+      std::string text;
+      for (const std::size_t axis : axes) text += (text.empty() ? "" : ",") + std::to_string(axis);
+      return text;
+    }
+    return {};
   }
 
  private:
@@ -144,7 +174,8 @@ class ErrorShape {
                       : ", but for the " + std::string(later ? "last " : "first ") + std::to_string(by));
       }
     }
-    return permuted();
+    const std::string axes = permuted();
+    return axes.empty() ? axes : "; they are golden's transposed, with the axes in the order " + axes;
   }
 
   /// " (1 of axis 0)".
@@ -154,33 +185,6 @@ class ErrorShape {
       inner /= static_cast<std::size_t>(shape_[axis]);
       if (inner > 1 && by % inner == 0 && by / inner < static_cast<std::size_t>(shape_[axis]))
         return " (" + std::to_string(by / inner) + " of axis " + std::to_string(axis) + ')';
-    }
-    return {};
-  }
-
-  std::string permuted() {
-    constexpr std::size_t kMostAxes = 5;
-    const std::size_t rank = shape_.size();
-    if (rank < 2 || rank > kMostAxes) return {};
-    std::vector<std::size_t> strides(rank, 1), axes(rank);
-    for (std::size_t axis = rank - 1; axis-- > 0;)
-      strides[axis] = strides[axis + 1] * static_cast<std::size_t>(shape_[axis + 1]);
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    while (std::next_permutation(axes.begin(), axes.end())) {
-      // As if mine lay with golden's axes in that order.
-      const bool found = is_golden(0, x_.size(), [&](std::size_t i) {
-        std::size_t at = 0;
-        for (std::size_t turn = rank; turn-- > 0;) {
-          const auto extent = static_cast<std::size_t>(shape_[axes[turn]]);
-          at += i % extent * strides[axes[turn]];
-          i /= extent;
-        }
-        return at;
-      });
-      if (!found) continue;
-      std::string text;
-      for (const std::size_t axis : axes) text += (text.empty() ? "" : ",") + std::to_string(axis);
-      return "; they are golden's transposed, with the axes in the order " + text;
     }
     return {};
   }
@@ -211,19 +215,32 @@ class ErrorShape {
   std::uint64_t looks_ = 0;
 };
 
+std::optional<ErrorShape> shape_of(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                                   const DumpTensor& golden_tensor, double share) {
+  constexpr std::uint64_t kMost = 4'000'000;
+  if (is_complex(tensor.dtype) || is_complex(golden_tensor.dtype) || tensor.shape != golden_tensor.shape ||
+      tensor.layout.format != golden_tensor.layout.format)
+    return std::nullopt;
+  std::optional<std::vector<double>> x = real_elements(mine, tensor, kMost);
+  std::optional<std::vector<double>> y = real_elements(golden, golden_tensor, kMost);
+  if (!x || !y || x->size() != y->size()) return std::nullopt;
+  return ErrorShape(std::move(*x), std::move(*y), tensor.shape, share);
+}
+
 }  // namespace
 
+std::string permutation(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                        const DumpTensor& golden_tensor, double share) {
+  std::optional<ErrorShape> shape = shape_of(mine, tensor, golden, golden_tensor, share);
+  return shape && shape->is_off() ? shape->permuted() : std::string();
+}
+
 std::string error_shape(const CompareReport& report, const PairResult& result, double share) {
-  constexpr std::uint64_t kMost = 4'000'000;
-  const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
-  const DumpTensor& golden = report.golden.tensors[*result.pair.golden];
-  if (!result.comparison || is_complex(mine.dtype) || is_complex(golden.dtype) ||
-      mine.shape != golden.shape || mine.layout.format != golden.layout.format)
-    return {};
-  std::optional<std::vector<double>> x = real_elements(report.mine, mine, kMost);
-  std::optional<std::vector<double>> y = real_elements(report.golden, golden, kMost);
-  if (!x || !y || x->size() != y->size()) return {};
-  return ErrorShape(std::move(*x), std::move(*y), mine.shape, share).text();
+  if (!result.comparison) return {};
+  std::optional<ErrorShape> shape =
+      shape_of(report.mine, report.mine.tensors[*result.pair.mine], report.golden,
+               report.golden.tensors[*result.pair.golden], share);
+  return shape ? shape->text() : std::string();
 }
 
 }  // namespace opdump::tool

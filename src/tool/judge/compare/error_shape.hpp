@@ -11,4 +11,8 @@ namespace opdump::tool {
 /// elements of each side.
 std::string error_shape(const CompareReport& report, const PairResult& result, double share);
 
+/// How mine is golden's transposed, as "0,2,3,1"; empty: it is not, or an axis order is not to be told.
+std::string permutation(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                        const DumpTensor& golden_tensor, double share);
+
 }  // namespace opdump::tool

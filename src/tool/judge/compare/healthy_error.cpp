@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <string>
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/judge/compare/op_types.hpp"
@@ -42,50 +42,22 @@ bool is_narrow(DType dtype) {
 /// What rounding to the dtype of one side adds, relative to golden's size.
 double step_error(const DumpTensor& tensor, double golden_rms) {
   constexpr double kBlocks = 0.06;
-  if (half_ulp_of(tensor.dtype) > 0) return half_ulp_of(tensor.dtype);
+  const double subnormal = tensor.dtype == DType::float16 && golden_rms > 0 ? 0x1p-25 / golden_rms : 0;
+  if (half_ulp_of(tensor.dtype) > 0) return half_ulp_of(tensor.dtype) + subnormal;
   if (tensor.quant == nullptr) return is_narrow(tensor.dtype) && golden_rms > 0 ? 1 / golden_rms : 0;
   const double step = step_of(*tensor.quant);
   if (step == 0) return kBlocks;
   return golden_rms > 0 ? step / golden_rms : HUGE_VAL;
 }
 
-template <class Types>
-bool has(const Types& types, std::string_view type) {
-  return std::find(std::begin(types), std::end(types), type) != std::end(types);
-}
-
-// Canonical types, in order.
-constexpr std::string_view kBySize[] = {"batchnorm", "conv",   "convtranspose", "dequantize",
-                                        "layernorm", "matmul", "mul",           "rmsnorm"};
-constexpr std::string_view kByExponent[] = {"exp", "sigmoid", "silu", "softmax"};
-constexpr std::string_view kWithoutBound[] = {"argmax",
-                                              "argmin",
-                                              "cast",
-                                              "ceil",
-                                              "div",
-                                              "equal",
-                                              "floor",
-                                              "greater",
-                                              "greaterorequal",
-                                              "less",
-                                              "lessorequal",
-                                              "log",
-                                              "lpnormalization",
-                                              "mod",
-                                              "nonmaxsuppression",
-                                              "nonzero",
-                                              "onehot",
-                                              "pow",
-                                              "reciprocal",
-                                              "round",
-                                              "rsqrt",
-                                              "sign",
-                                              "topk",
-                                              "topkv2",
-                                              "where"};
-constexpr std::string_view kSingle[] = {"add",   "batchnorm", "concat", "conv",     "gather",  "matmul",
-                                        "mul",   "pad",       "pool",   "relu",     "reshape", "slice",
-                                        "split", "sub",       "tanh",   "transpose"};
+// Canonical types.
+constexpr std::string_view kBySize = "batchnorm conv convtranspose dequantize layernorm matmul mul rmsnorm";
+constexpr std::string_view kByExponent = "exp sigmoid silu softmax";
+constexpr std::string_view kWithoutBound =
+    "argmax argmin cast ceil div equal floor greater greaterorequal less lessorequal log lpnormalization mod "
+    "nonmaxsuppression nonzero onehot pow reciprocal round rsqrt sign topk topkv2 where";
+constexpr std::string_view kSingle =
+    "add batchnorm concat conv gather matmul mul pad pool relu reshape slice split sub tanh transpose";
 
 }  // namespace
 
@@ -111,13 +83,17 @@ TensorError error_of(const PairResult& result) {
 
 PassesErrors passes_errors(std::string_view type) {
   const std::string canonical = canonical_type(type);
-  if (has(kBySize, canonical)) return PassesErrors::by_size;
-  if (has(kByExponent, canonical)) return PassesErrors::by_exponent;
-  return has(kWithoutBound, canonical) ? PassesErrors::without_bound : PassesErrors::by_unit;
+  if (has_word(kBySize, canonical)) return PassesErrors::by_size;
+  if (has_word(kByExponent, canonical)) return PassesErrors::by_exponent;
+  return has_word(kWithoutBound, canonical) ? PassesErrors::without_bound : PassesErrors::by_unit;
+}
+
+bool sums_channels(std::string_view type) {
+  return has_word("conv convtranspose matmul", canonical_type(type));
 }
 
 bool shows_single_elements(std::string_view type) {
-  return has(kSingle, canonical_type(type));
+  return has_word(kSingle, canonical_type(type));
 }
 
 TensorError explained_by(const TensorError& input, const TensorError& output, PassesErrors passes) {
@@ -153,9 +129,9 @@ double healthy_error(const PairResult& output, const DumpTensor& mine, const Dum
   return healthy;
 }
 
-double healthy_constant(const PairResult& constant, const DumpTensor& mine, const DumpTensor& golden) {
-  const double golden_rms = error_of(constant).golden_rms;
-  return 2 * std::max(step_error(mine, golden_rms), step_error(golden, golden_rms));
+bool is_rounded(const PairResult& constant, const DumpTensor& mine, const DumpTensor& golden) {
+  const TensorError error = error_of(constant);
+  return error.all <= 2 * std::max(step_error(mine, error.golden_rms), step_error(golden, error.golden_rms));
 }
 
 }  // namespace opdump::tool

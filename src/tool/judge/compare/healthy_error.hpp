@@ -38,6 +38,9 @@ PassesErrors passes_errors(std::string_view type);
 /// What the error of one input accounts for in an output whose own is `output`.
 TensorError explained_by(const TensorError& input, const TensorError& output, PassesErrors passes);
 
+/// Whether each channel of such an operator's output is a sum of its own.
+bool sums_channels(std::string_view type);
+
 /// Whether single elements of such an operator may be judged, where its inputs are not equal.
 bool shows_single_elements(std::string_view type);
 
@@ -47,7 +50,7 @@ bool shows_single_elements(std::string_view type);
 double healthy_error(const PairResult& output, const DumpTensor& mine, const DumpTensor& golden,
                      std::uint64_t terms);
 
-/// The same of a constant, which is only rounded to its dtype.
-double healthy_constant(const PairResult& constant, const DumpTensor& mine, const DumpTensor& golden);
+/// Whether a constant is no farther off than by its rounding to the coarser dtype of both sides.
+bool is_rounded(const PairResult& constant, const DumpTensor& mine, const DumpTensor& golden);
 
 }  // namespace opdump::tool

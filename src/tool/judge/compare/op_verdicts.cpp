@@ -24,7 +24,7 @@ Namesakes namesakes_of(const DumpFile& file) {
 
 class OpJudge {
  public:
-  explicit OpJudge(JudgedPair& pair) : pair_(pair), progress_(2 * pair.results.size(), "judging operators") {}
+  explicit OpJudge(JudgedPair& pair) : pair_(pair), progress_(pair.results.size(), "judging operators") {}
 
   OpVerdicts judge() {
     gather();
@@ -74,7 +74,8 @@ class OpJudge {
 
   void add(const PairResult& result, std::size_t here, const DumpTensor& tensor, OpVerdict& op) const {
     op.results.push_back(here);
-    if (!result.comparison) {
+    // Integers of which no scale is known tell nothing of real numbers.
+    if (!result.comparison || (result.unscaled && !tensor.is_output)) {
       std::optional<std::size_t>& failed = tensor.is_output ? op.failed_output : op.failed_input;
       if (!failed && !tensor.constant) failed = here;
       return;
@@ -91,35 +92,32 @@ class OpJudge {
     ++op.inputs;
     const bool constant = tensor.constant || golden.constant;
     std::optional<std::size_t>& bad = constant ? op.bad_constant : op.bad_input;
-    if (!bad && diverges) bad = here;
+    if (!bad && diverges && !(constant && is_rounded(result, tensor, golden))) bad = here;
     if (constant && !op.unequal_constant && !is_equal(result)) op.unequal_constant = here;
     if (!constant) op.equal_inputs &= is_equal(result);
   }
 
   /// Of an operator that has fewer inputs than golden's, not all are known.
   void add_golden_inputs() {
-    std::map<OpKey, OpVerdict*> by_golden;
-    std::size_t number = 0;
-    for (const PairResult& result : pair_.results) {
-      const std::size_t here = number++;
-      progress_.add();
-      if (result.pair.mine) continue;
+    const auto is_lonely = [this](const PairResult& result) {
+      if (result.pair.mine) return false;
       const DumpTensor& tensor = pair_.golden.tensors[*result.pair.golden];
-      if (tensor.is_output || tensor.constant) continue;
-      if (by_golden.empty()) {
-        for (OpVerdict& op : ops_) {
-          for (const std::size_t i : op.results) {
-            const PairResult& paired = pair_.results[i];
-            // An operator that was fused has inputs that are not mine's.
-            if (!paired.pair.golden || paired.pair.by == PairedBy::alignment) continue;
-            const std::size_t file = pair_.golden.tensors[*paired.pair.golden].file;
-            by_golden.emplace(key_of(pair_.golden.files[file], file), &op);
-          }
-        }
-        if (by_golden.empty()) return;
+      return !tensor.is_output && !tensor.constant;
+    };
+    bool any = false;
+    for (const PairResult& result : pair_.results) any |= is_lonely(result);
+    for (std::size_t i = 0; any && i < ops_.size(); ++i) {
+      OpVerdict& op = ops_[i];
+      // An operator that was fused has inputs that are not mine's.
+      const auto paired = std::find_if(op.results.begin(), op.results.end(), [this](std::size_t result) {
+        const TensorPair& pair = pair_.results[result].pair;
+        return pair.golden && pair.by != PairedBy::alignment;
+      });
+      if (paired == op.results.end() || op.failed_input) continue;
+      for (const std::size_t tensor : pair_.golden_op(*pair_.results[*paired].pair.golden)) {
+        const std::optional<std::size_t> result = pair_.result_of_golden(tensor);
+        if (!op.failed_input && result && is_lonely(pair_.results[*result])) op.failed_input = result;
       }
-      const auto found = by_golden.find(key_of(pair_.golden.files[tensor.file], tensor.file));
-      if (found != by_golden.end() && !found->second->failed_input) found->second->failed_input = here;
     }
   }
 
@@ -158,26 +156,12 @@ std::string_view to_string(Verdict verdict) {
 }
 
 std::string_view to_string(Cause cause) {
-  constexpr std::string_view kWords[] = {"",
-                                         "own error",
-                                         "not a number",
-                                         "saturated",
-                                         "another constant",
-                                         "misread input",
-                                         "miswritten output",
-                                         "swapped inputs",
-                                         "swapped outputs",
-                                         "another input",
-                                         "the model's inputs differ",
-                                         "unwritten input",
-                                         "missing operator",
-                                         "shifted by steps",
-                                         "overwritten",
-                                         "ambiguous",
-                                         "unknown inputs",
-                                         "no scale",
-                                         "unclear"};
-  return kWords[static_cast<std::size_t>(cause)];
+  std::string_view words =
+      ",own error,another layout,not a number,saturated,another constant,misread input,miswritten output,"
+      "swapped inputs,swapped outputs,another input,the model's inputs differ,unwritten input,missing operator,"
+      "shifted by steps,overwritten,ambiguous,unknown inputs,no scale,unclear";
+  for (auto i = static_cast<std::size_t>(cause); i != 0; --i) words.remove_prefix(words.find(',') + 1);
+  return words.substr(0, words.find(','));
 }
 
 double OpVerdict::growth() const {

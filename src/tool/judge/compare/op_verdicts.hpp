@@ -10,6 +10,7 @@
 
 #include "src/tool/judge/compare/compare_run.hpp"
 #include "src/tool/judge/compare/misread_inputs.hpp"
+#include "src/tool/judge/compare/value_range.hpp"
 
 namespace opdump::tool {
 
@@ -31,6 +32,7 @@ enum class Cause : std::uint8_t {
 
   // Proofs against an operator.
   own_error,        ///< its inputs do not account for its error
+  layout,           ///< its output is golden's with axes in another order
   not_a_number,     ///< it makes NaNs or infinities of numbers
   saturated,        ///< its integers end where golden's numbers go on
   constant,         ///< a constant of it is another
@@ -83,12 +85,14 @@ struct OpVerdict {
   bool equal_inputs = true;                    ///< all that could be compared, without constants
   bool own_proof = false;    ///< an output is farther off than inputs and a healthy operator account for
   bool one_element = false;  ///< that is proved by single elements
-  bool fed = false;          ///< an operator before it, at the same step, has an output that diverges
-  double input_error = 0;    ///< the greatest
-  double output_error = 0;   ///< the greatest
-  double explained = 0;      ///< what the inputs account for in the output
-  double healthy = 0;        ///< what a healthy operator may add
-  std::string problem{};     ///< why no output could be compared
+  std::string axes{};        ///< of `layout`: golden's, in the order in which they make mine
+  std::optional<ChannelGain> channel{};  ///< that is proved by this one
+  bool fed = false;         ///< an operator before it, at the same step, has an output that diverges
+  double input_error = 0;   ///< the greatest
+  double output_error = 0;  ///< the greatest
+  double explained = 0;     ///< what the inputs account for in the output
+  double healthy = 0;       ///< what a healthy operator may add
+  std::string problem{};    ///< why no output could be compared
 
   std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
   std::optional<std::size_t> misread_from{};  ///< the `first` of who wrote that input

@@ -9,6 +9,7 @@
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
+#include "src/tool/judge/compare/error_shape.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/value_range.hpp"
 
@@ -77,6 +78,11 @@ class MisreadStep {
   const std::span<OpVerdict* const> ops_;
   const JudgedPair& pair_;
 };
+
+/// Whether both sides hold numbers of one kind.
+bool is_told(const PairResult& result) {
+  return result.comparison && !result.unscaled;
+}
 
 bool has_odd_elements(const PairResult& result) {
   return result.comparison && result.comparison->detail && result.comparison->detail->unlike != 0;
@@ -151,8 +157,19 @@ class StepJudge {
     if (op.misread) return call(Cause::misread, Verdict::culprit);
     if (has_other_constant(op)) return call(Cause::constant, Verdict::culprit);
     if (op.own_proof && !(begun && !op.equal_inputs))
-      return call(has_swapped(op, true) ? Cause::swapped_outputs : Cause::own_error, Verdict::culprit);
+      return call(has_swapped(op, true) ? Cause::swapped_outputs
+                  : is_permuted(op)     ? Cause::layout
+                                        : Cause::own_error,
+                  Verdict::culprit);
     return call(Cause::unclear, op.fed || begun ? Verdict::victim : Verdict::diverges);
+  }
+
+  bool is_permuted(OpVerdict& op) const {
+    if (op.fused || op.one_element || op.channel || !op.bad_output) return false;
+    op.axes = permutation(pair_.mine, pair_.my_tensor(*op.bad_output), pair_.golden,
+                          pair_.golden_tensor(*op.bad_output),
+                          std::clamp(4 * std::max(op.healthy, op.explained), 1e-5, 0.2));
+    return !op.axes.empty();
   }
 
   /// A culprit that has only read what another one has miswritten is its victim.
@@ -192,10 +209,10 @@ class StepJudge {
     if (op.fused) return false;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (!paired.comparison || is_equal(paired) || paired.comparison->summary_distance) continue;
+      if (!is_told(paired) || is_equal(paired) || paired.comparison->summary_distance) continue;
       const DumpTensor& tensor = pair_.my_tensor(result);
       const DumpTensor& golden = pair_.golden_tensor(result);
-      if (tensor.is_output || error_of(paired).all <= healthy_constant(paired, tensor, golden)) continue;
+      if (tensor.is_output || is_rounded(paired, tensor, golden)) continue;
       if (!tensor.constant && !golden.constant && !is_constant(op, paired).value_or(false)) continue;
       op.at = result;
       return true;
@@ -231,7 +248,7 @@ class StepJudge {
     std::vector<std::size_t> bad;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (paired.comparison && !pair_.my_tensor(result).is_output && pair_.diverges(paired))
+      if (is_told(paired) && !pair_.my_tensor(result).is_output && pair_.diverges(paired))
         bad.push_back(result);
     }
     // Behind an operator that diverges, only constants are looked at.
@@ -269,6 +286,8 @@ class StepJudge {
     const std::optional<std::size_t> writer = mine.writer(*input.pair.mine);
     const std::optional<std::size_t> golden_writer = pair_.golden_content().writer(*input.pair.golden);
     if (!writer && !golden_writer) {
+      if (is_rounded(input, mine.side().tensors[*input.pair.mine], pair_.golden_tensor(*op.at)))
+        return Cause::none;
       // A card that does not call it a constant makes it an input of the model.
       const bool carded = !mine.side().tensors[*input.pair.mine].name.empty();
       const std::optional<bool> constant = carded ? false : is_constant(op, input);
@@ -290,8 +309,16 @@ class StepJudge {
                  ? Cause::overwritten
                  : Cause::none;
     }
+    // Of an operator that golden has not, nothing is known.
+    if (!is_paired(*writer)) return Cause::none;
     op.other = writer;
     return Cause::other_input;
+  }
+
+  /// Whether golden has the operator of an output of mine.
+  bool is_paired(std::size_t output) const {
+    const auto turn = turns_.find(output);
+    return turn != turns_.end() && ops_[turn->second]->has_output;
   }
 
   /// Golden has operators between who wrote this input of mine and who reads it: the output of the last of
@@ -329,7 +356,7 @@ class StepJudge {
     std::vector<std::size_t> bad;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (paired.comparison && pair_.my_tensor(result).is_output == outputs && pair_.diverges(paired))
+      if (is_told(paired) && pair_.my_tensor(result).is_output == outputs && pair_.diverges(paired))
         bad.push_back(result);
     }
     for (std::size_t i = 0; i < bad.size(); ++i) {
@@ -437,7 +464,7 @@ void JudgedPair::find_golden_ops() {
   std::size_t number = 0;
   for (const PairResult& result : results) {
     const std::size_t here = number++;
-    if (result.pair.mine && result.pair.golden) results_of_golden_[*result.pair.golden] = here;
+    if (result.pair.golden) results_of_golden_[*result.pair.golden] = here;
   }
 }
 
@@ -453,8 +480,10 @@ const std::vector<std::size_t>& JudgedPair::golden_op(std::size_t golden_tensor)
 
 bool JudgedPair::is_golden_alone(std::size_t golden_tensor) {
   const std::vector<std::size_t>& tensors = golden_op(golden_tensor);
-  return std::none_of(tensors.begin(), tensors.end(),
-                      [&](std::size_t tensor) { return results_of_golden_[tensor].has_value(); });
+  return std::none_of(tensors.begin(), tensors.end(), [&](std::size_t tensor) {
+    const std::optional<std::size_t> result = results_of_golden_[tensor];
+    return result && results[*result].pair.mine;
+  });
 }
 
 void find_fused(JudgedPair& pair, OpVerdict& op) {
@@ -492,6 +521,36 @@ void find_fused(JudgedPair& pair, OpVerdict& op) {
   if (!pair.diverges(*op.fused)) op.bad_output.reset();
 }
 
+namespace {
+
+/// The channel of an output that is many times golden's, where that of no input is.
+void find_channel(const JudgedPair& pair, OpVerdict& op, std::size_t output) {
+  const auto odd = [&](std::size_t result, std::size_t axis) {
+    return odd_channel(pair.mine, pair.my_tensor(result), pair.golden, pair.golden_tensor(result), axis);
+  };
+  const DumpTensor mine = pair.my_tensor(output), golden = pair.golden_tensor(output);
+  if (mine.quant == nullptr && golden.quant == nullptr) return;
+  std::size_t axis = std::min<std::size_t>(1, mine.shape.size());
+  for (const std::size_t i : op.results) {
+    // The axis that has a scale for each channel of the weights.
+    const DumpTensor& weights = pair.my_tensor(i);
+    const std::size_t scales =
+        weights.quant == nullptr || weights.is_output ? 0 : weights.quant->scales.size();
+    if (scales < 2 || (axis < mine.shape.size() && mine.shape[axis] == static_cast<Dim>(scales))) continue;
+    if (!mine.shape.empty() && mine.shape.back() == static_cast<Dim>(scales)) axis = mine.shape.size() - 1;
+  }
+  const std::optional<ChannelGain> channel = odd(output, axis);
+  if (!channel) return;
+  for (const std::size_t i : op.results) {
+    if (pair.results[i].comparison && !pair.my_tensor(i).is_output && odd(i, axis)) return;
+  }
+  op.channel = channel;
+  op.own_proof = true;
+  if (!op.bad_output) op.bad_output = output;
+}
+
+}  // namespace
+
 void weigh_errors(JudgedPair& pair, OpVerdict& op) {
   const std::string type = pair.mine.files[op.file].type;
   const PassesErrors passes = passes_errors(type);
@@ -501,7 +560,7 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
   for (const std::size_t i : op.results) {
     const PairResult& result = pair.results[i];
     const DumpTensor& mine = pair.my_tensor(i);
-    if (!result.comparison) continue;
+    if (!result.comparison || (result.unscaled && !mine.is_output)) continue;
     floats &= can_be_non_finite(mine.dtype) && can_be_non_finite(pair.golden_tensor(i).dtype);
     statistics |= result.comparison->summary_distance.has_value();
     if (mine.is_output) continue;
@@ -532,6 +591,7 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
                         output.peak > kOwnGrowth * std::max(healthy, explained.peak);
     const bool known = op.inputs != 0 && !op.failed_input && !paired.unscaled;
     op.own_proof |= known && (own || single);
+    if (known && !op.own_proof && sums_channels(type)) find_channel(pair, op, i);
     op.one_element |= known && !own && single;
     if (output.all < op.output_error) continue;
     op.output_error = output.all;

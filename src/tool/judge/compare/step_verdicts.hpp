@@ -33,7 +33,7 @@ class JudgedPair {
   std::optional<PairResult> compare(std::size_t my_tensor, std::size_t golden_tensor) const;
   bool agree(std::size_t my_tensor, std::size_t golden_tensor) const;
 
-  /// The result of a tensor of mine, or of a golden one; nothing: it has no partner.
+  /// The result of a golden tensor, which may have no partner.
   std::optional<std::size_t> result_of_golden(std::size_t golden_tensor);
 
   /// Whether no tensor of the golden operator of that tensor has a partner.

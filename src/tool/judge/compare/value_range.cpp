@@ -1,5 +1,6 @@
 #include "src/tool/judge/compare/value_range.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -115,6 +116,54 @@ std::optional<std::vector<double>> real_elements(const DumpSide& side, const Dum
   if (!for_each_real(side, tensor, [&](std::uint64_t, double, double real) { reals.push_back(real); }))
     return std::nullopt;
   return reals;
+}
+
+std::optional<ChannelGain> odd_channel(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                                       const DumpTensor& golden_tensor, std::size_t axis) {
+  constexpr std::uint64_t kMost = 4'000'000;
+  constexpr std::size_t kFewest = 8;  // elements of a channel, and channels
+  constexpr double kOfOthers = 10, kOfNoise = 5, kFaint = 1e-4;
+  if (axis >= tensor.shape.size() || tensor.shape != golden_tensor.shape || tensor.elements == 0)
+    return std::nullopt;
+  const auto channels = static_cast<std::size_t>(tensor.shape[axis]);
+  if (channels < kFewest || tensor.elements / channels < kFewest) return std::nullopt;
+  const std::optional<std::vector<double>> x = real_elements(mine, tensor, kMost);
+  const std::optional<std::vector<double>> y = real_elements(golden, golden_tensor, kMost);
+  if (!x || !y) return std::nullopt;
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i)
+    inner *= static_cast<std::size_t>(tensor.shape[i]);
+  struct Sums {
+    double xx = 0, xy = 0, yy = 0;
+  };
+  std::vector<Sums> sums(channels);
+  double all = 0;
+  for (std::size_t i = 0; i < x->size(); ++i) {
+    Sums& sum = sums[i / inner % channels];
+    sum.xx += (*x)[i] * (*x)[i];
+    sum.xy += (*x)[i] * (*y)[i];
+    sum.yy += (*y)[i] * (*y)[i];
+    all += (*y)[i] * (*y)[i];
+  }
+  ChannelGain odd{0, channels, axis};
+  std::vector<double> off;
+  double most = -1, noise = 0;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const Sums& sum = sums[channel];
+    if (!(sum.yy > kFaint * all / static_cast<double>(channels)) || !std::isfinite(sum.xx)) continue;
+    const double times = sum.xy / sum.yy;
+    off.push_back(std::fabs(times - 1));
+    if (off.back() <= most) continue;
+    most = off.back();
+    odd.channel = channel;
+    odd.times = times;
+    noise = std::sqrt(std::max(0.0, sum.xx / sum.yy - times * times));
+  }
+  if (off.size() < kFewest) return std::nullopt;
+  std::nth_element(off.begin(), off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2), off.end());
+  const double usual = std::max(off[off.size() / 2], 1e-3);
+  if (most < kOfOthers * usual || most < kOfNoise * noise) return std::nullopt;
+  return odd;
 }
 
 }  // namespace opdump::tool

@@ -21,6 +21,19 @@ std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tens
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
                                     const DumpTensor& golden_tensor);
 
+/// A channel of mine that is so many times golden's.
+struct ChannelGain {
+  std::size_t channel = 0;
+  std::size_t channels = 0;
+  std::size_t axis = 0;
+  double times = 1;
+};
+
+/// The channel whose factor to golden's is ten times as far from 1 as that of most others, and five times its own
+/// noise. Nothing where there is none, or too little to tell.
+std::optional<ChannelGain> odd_channel(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                                       const DumpTensor& golden_tensor, std::size_t axis);
+
 /// All elements, as what they stand for; nothing where there are more than `most`, or they cannot be read.
 std::optional<std::vector<double>> real_elements(const DumpSide& side, const DumpTensor& tensor,
                                                  std::uint64_t most);

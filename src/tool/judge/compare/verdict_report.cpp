@@ -133,6 +133,15 @@ std::string VerdictReport::own_text(const OpVerdict& op) const {
           : "its " + std::to_string(op.inputs) + " inputs " + (told_equal ? "are equal, " : "agree, ");
   if (op.fused && !op.bad_output) return fused_text(op);
   std::string text = inputs + output;
+  if (op.channel) {
+    const std::string channel = "channel " + std::to_string(op.channel->channel) + " of " +
+                                std::to_string(op.channel->channels) + " (axis " +
+                                std::to_string(op.channel->axis) + ')';
+    return inputs + channel + " of " + tensor_text(my_tensor(*op.bad_output)) + " is " +
+           number_text(op.channel->times) +
+           " times golden's, and most others are not; as a whole it is off by " +
+           number_text(op.output_error);
+  }
   if (op.one_element) {
     text += "; so far off are single elements";
   } else if (!equal && std::isfinite(op.output_error)) {
@@ -149,6 +158,9 @@ std::string VerdictReport::cause_text(const OpVerdict& op) const {
       return "it is the first with NaN or infinity: " + own_text(op);
     case Cause::saturated:
       return "its integers are saturated, they end where golden's numbers go on: " + own_text(op);
+    case Cause::layout:
+      return "its output is golden's in another layout, with the axes in the order " + op.axes + ": " +
+             own_text(op);
     case Cause::constant:
       return "its constant " + input() + " is another, " +
              (output.empty() ? measures_text(report_, report_.results[*op.at]) : output);
@@ -202,7 +214,8 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
         return output + "; its " +
                tensor_text(result.pair.mine ? my_tensor(*op.failed_input)
                                             : report_.golden.tensors[*result.pair.golden]) +
-               " could not be compared: " + result.problem;
+               " could not be compared: " +
+               (result.unscaled ? "no scale is known of its integers" : result.problem);
       }
       return output + "; without its inputs in both dumps it may be a victim";
     default: {
@@ -260,7 +273,10 @@ std::string VerdictReport::headline() const {
       const std::string input = tensor_text(my_tensor(*op.at)) + " of " + name;
       const std::string off = " (" + broken_limits(report_, report_.results[*op.at]) + ')';
       if (op.cause == Cause::model_input)
-        return text + "the model's inputs differ: " + input + ", which no operator of the dump writes" + off;
+        return text + "the model's inputs differ: " + input + ", which no operator of the dump writes" + off +
+               (report_.mine.tensors[*report_.results[*op.at].pair.mine].name.empty()
+                    ? "; an operator before it that was not dumped may also be to blame"
+                    : "");
       return text + "what no operator of the dump writes is another: " + input +
              ", a constant, an input of the model, or the output of an operator that was not dumped" + off;
     }
