@@ -12,9 +12,9 @@ import numpy
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import text_image  # noqa: E402
-from model_files import onnx_attribute  # noqa: E402
+from model_files import data, number, onnx_attribute  # noqa: E402
 from onnx_graph import Model, Node  # noqa: E402
-from quantised_model import array_of, constant_of, quantised  # noqa: E402
+from quantised_model import NUMBERS, array_of, constant_of, quantised  # noqa: E402
 from tapped_program import environment  # noqa: E402
 
 FLOAT, HALF = 1, 10  # ONNX's numbers of dtypes
@@ -33,8 +33,14 @@ def cast(source, result, to):
 class Operator:
     """A node of a model that is to be spoilt, in what it does or in a constant of its own."""
 
-    def __init__(self, model, node, in_file):
-        self.model, self.node, self.in_file, self.body = model, node, in_file, []
+    def __init__(self, model, node, in_file, output):
+        self.model, self.node, self.in_file, self.output, self.body = model, node, in_file, output, []
+
+    def output_of_numbers(self):
+        computed = self.output.dtype.kind == 'f' or self.node.type in ('QuantizeLinear', 'QLinearConv')
+        if self.in_file or self.output.size < 2 or not computed:
+            raise NoPlace
+        return self.output
 
     def weights_at(self):
         if self.node.type not in WEIGHED:
@@ -144,6 +150,81 @@ def wrong_zero_point(op, choose):
     op.replace(at, numpy.array(wrong, 'u1'))
 
 
+class Output:
+    """What a fault makes of an operator's output: a node of float32, with constants."""
+
+    def __init__(self, kind, *attributes):
+        self.kind, self.attributes = kind, attributes
+
+    def plant(self, op, array, *more):
+        """Beyond what it computes, in its dtype: `array` is the fault's own."""
+        made = op.output
+        op.compute(op.body, op.node.inputs, ['made', *op.node.outputs[1:]])
+        op.body.append(cast('made', 'real', FLOAT))
+        op.body.append(Node(self.kind, ['real', op.put_constant('odd', array)], ['spoilt'], attributes=list(self.attributes)))
+        op.body.extend(more)
+        last = op.body[-1].outputs[0]
+        if made.dtype.kind == 'u':
+            ends = [op.put_constant(name, numpy.float32(end)) for name, end in (('low', 0), ('high', 255))]
+            op.body += [Node('Clip', [last, *ends], ['kept']), Node('Round', ['kept'], ['whole'])]
+            last = 'whole'
+        op.body.append(cast(last, op.node.outputs[0], NUMBERS[made.dtype]))
+
+
+def channel_doubled(op, choose):
+    shape = op.output_of_numbers().shape
+    axis = 1 if len(shape) > 1 and shape[1] > 1 else len(shape) - 1
+    times = numpy.ones([size if i == axis else 1 for i, size in enumerate(shape)], '<f4')
+    times.reshape(-1)[choose.randrange(times.size)] = 2
+    Output('Mul').plant(op, times)
+
+
+def never_written(op, _):
+    """The last third is 0."""
+    output = op.output_of_numbers()
+    kept = numpy.ones(output.size, '<f4')
+    kept[-max(1, output.size // 3):] = 0
+    Output('Mul').plant(op, kept.reshape(output.shape))
+
+
+def not_a_number(op, choose):
+    output = op.output_of_numbers()
+    if output.dtype.kind != 'f':
+        raise NoPlace
+    more = numpy.zeros(output.size, '<f4')
+    more[choose.randrange(output.size)] = choose.choice([numpy.nan, numpy.inf])
+    Output('Add').plant(op, more.reshape(output.shape))
+
+
+def rows_moved(op, choose):
+    shape = op.output_of_numbers().shape
+    axis = choose.choice([i for i, size in enumerate(shape) if size > 1] or [None])
+    if axis is None:
+        raise NoPlace
+    Output('Gather', onnx_attribute('axis', axis)).plant(op, numpy.roll(numpy.arange(shape[axis]), 1).astype('<i8'))
+
+
+def other_layout(op, _):
+    """Its output lies as NHWC, and is read as NCHW."""
+    shape = op.output_of_numbers().shape
+    if len(shape) != 4 or sum(size > 1 for size in shape) < 2:
+        raise NoPlace
+    order = data(1, 'perm') + b''.join(number(8, axis) for axis in (0, 2, 3, 1)) + number(20, 7)
+    dims = op.put_constant('dims', numpy.array(shape, '<i8'))
+    Output('Add').plant(op, numpy.zeros(1, '<f4'), Node('Transpose', ['spoilt'], ['turned'], attributes=[order]),
+                        Node('Reshape', ['turned', dims], ['relaid']))
+
+
+def other_scale(op, choose):
+    """Of one channel of the weights, or of the output."""
+    if op.node.type != 'QLinearConv':
+        raise NoPlace
+    at = choose.choice([4, 6])
+    scale = op.constant(at).copy()
+    scale.reshape(-1)[choose.randrange(scale.size)] *= 2
+    op.replace(at, scale)
+
+
 class Lab(typing.NamedTuple):
     """With what models are run and dumped, and where."""
     driver: pathlib.Path  # ort_driver.cpp
@@ -215,13 +296,12 @@ def in_files(name):
     return name.replace('.', '_').replace('/', '_')
 
 
-def int8_copy(subject, wanted=None, spoil=None):
-    """`wanted`: the convolutions to quantise; all without it."""
+def int8_copy(subject):
     model, arrays = Model(subject.file), subject.arrays
     limits = {op: [(array.min(), array.max()) for array in (tensors['input.0'], tensors['output.0'])]
               for op, tensors in arrays.items() if 'input.0' in tensors and tensors['output.0'].dtype == numpy.float32}
     quantised(model, {node.name: limits[in_files(node.name)] for node in model.nodes
-                      if node.type == 'Conv' and (wanted is None or node.name in wanted)}, spoil)
+                      if node.type == 'Conv'})
     return Subject(subject.lab, subject.name + '_int8', model.to_bytes(), subject.shape)
 
 
@@ -233,7 +313,7 @@ class Planted:
         while True:
             self.in_file = choose.random() < 0.5
             node = model.node(choose.choice(subject.operators))
-            op = Operator(model, node, self.in_file)
+            op = Operator(model, node, self.in_file, subject.arrays[in_files(node.name)]['output.0'])
             try:
                 kind(op, choose)
             except NoPlace:

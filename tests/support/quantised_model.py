@@ -29,18 +29,16 @@ def affine(low, high):
     return scale, numpy.uint8(round(-low / float(scale)))
 
 
-def quantised(model, ranges, spoil=None):
+def quantised(model, ranges):
     """Changes `model`. `ranges`: least and greatest number of the input and of the output of each convolution, by its
-    name; `spoil(name)`: by what the scale of its output is too small. Names of the convolutions."""
-    nodes, done = [], []
+    name."""
+    nodes = []
     for node in model.nodes:
         weights = array_of(model, node.inputs[1]) if node.type == 'Conv' else None
         if weights is None or node.name not in ranges:
             nodes.append(node)
             continue
-        done.append(node.name)
         (x_scale, x_zero), (y_scale, y_zero) = (affine(*limits) for limits in ranges[node.name])
-        y_scale = numpy.float32(y_scale / (spoil(node.name) if spoil else 1))
         per_channel = numpy.abs(weights.reshape(len(weights), -1)).max(axis=1)
         w_scale = (numpy.maximum(per_channel, 1e-8) / 127).astype('<f4')
         w = numpy.rint(weights / w_scale.reshape(-1, *[1] * (weights.ndim - 1))).astype('i1')
@@ -59,4 +57,3 @@ def quantised(model, ranges, spoil=None):
                                           *([names['bias']] if 'bias' in names else [])], [y], node.name, attributes=node.attributes))
         nodes.append(Node('DequantizeLinear', [y, names['y_scale'], names['y_zero']], node.outputs, f'{node.name}.dequantise'))
     model.nodes = nodes
-    return done
