@@ -150,25 +150,17 @@ def wrong_zero_point(op, choose):
     op.replace(at, numpy.array(wrong, 'u1'))
 
 
-class Output:
-    """What a fault makes of an operator's output: a node of float32, with constants."""
-
-    def __init__(self, kind, *attributes):
-        self.kind, self.attributes = kind, attributes
-
-    def plant(self, op, array, *more):
-        """Beyond what it computes, in its dtype: `array` is the fault's own."""
-        made = op.output
-        op.compute(op.body, op.node.inputs, ['made', *op.node.outputs[1:]])
-        op.body.append(cast('made', 'real', FLOAT))
-        op.body.append(Node(self.kind, ['real', op.put_constant('odd', array)], ['spoilt'], attributes=list(self.attributes)))
-        op.body.extend(more)
-        last = op.body[-1].outputs[0]
-        if made.dtype.kind == 'u':
-            ends = [op.put_constant(name, numpy.float32(end)) for name, end in (('low', 0), ('high', 255))]
-            op.body += [Node('Clip', [last, *ends], ['kept']), Node('Round', ['kept'], ['whole'])]
-            last = 'whole'
-        op.body.append(cast(last, op.node.outputs[0], NUMBERS[made.dtype]))
+def spoil_output(op, kind, array, *more, attributes=()):
+    """What it makes goes through a node of float32 with `array`, and on through `more`, back to its dtype."""
+    op.compute(op.body, op.node.inputs, ['made', *op.node.outputs[1:]])
+    odd = op.put_constant('odd', array)
+    op.body += [cast('made', 'real', FLOAT), Node(kind, ['real', odd], ['spoilt'], attributes=attributes), *more]
+    last = op.body[-1].outputs[0]
+    if op.output.dtype.kind == 'u':
+        ends = [op.put_constant(name, numpy.float32(end)) for name, end in (('low', 0), ('high', 255))]
+        op.body += [Node('Clip', [last, *ends], ['kept']), Node('Round', ['kept'], ['whole'])]
+        last = 'whole'
+    op.body.append(cast(last, op.node.outputs[0], NUMBERS[op.output.dtype]))
 
 
 def channel_doubled(op, choose):
@@ -176,7 +168,7 @@ def channel_doubled(op, choose):
     axis = 1 if len(shape) > 1 and shape[1] > 1 else len(shape) - 1
     times = numpy.ones([size if i == axis else 1 for i, size in enumerate(shape)], '<f4')
     times.reshape(-1)[choose.randrange(times.size)] = 2
-    Output('Mul').plant(op, times)
+    spoil_output(op, 'Mul', times)
 
 
 def never_written(op, _):
@@ -184,7 +176,7 @@ def never_written(op, _):
     output = op.output_of_numbers()
     kept = numpy.ones(output.size, '<f4')
     kept[-max(1, output.size // 3):] = 0
-    Output('Mul').plant(op, kept.reshape(output.shape))
+    spoil_output(op, 'Mul', kept.reshape(output.shape))
 
 
 def not_a_number(op, choose):
@@ -193,7 +185,7 @@ def not_a_number(op, choose):
         raise NoPlace
     more = numpy.zeros(output.size, '<f4')
     more[choose.randrange(output.size)] = choose.choice([numpy.nan, numpy.inf])
-    Output('Add').plant(op, more.reshape(output.shape))
+    spoil_output(op, 'Add', more.reshape(output.shape))
 
 
 def rows_moved(op, choose):
@@ -201,7 +193,7 @@ def rows_moved(op, choose):
     axis = choose.choice([i for i, size in enumerate(shape) if size > 1] or [None])
     if axis is None:
         raise NoPlace
-    Output('Gather', onnx_attribute('axis', axis)).plant(op, numpy.roll(numpy.arange(shape[axis]), 1).astype('<i8'))
+    spoil_output(op, 'Gather', numpy.roll(numpy.arange(shape[axis]), 1).astype('<i8'), attributes=[onnx_attribute('axis', axis)])
 
 
 def other_layout(op, _):
@@ -211,8 +203,8 @@ def other_layout(op, _):
         raise NoPlace
     order = data(1, 'perm') + b''.join(number(8, axis) for axis in (0, 2, 3, 1)) + number(20, 7)
     dims = op.put_constant('dims', numpy.array(shape, '<i8'))
-    Output('Add').plant(op, numpy.zeros(1, '<f4'), Node('Transpose', ['spoilt'], ['turned'], attributes=[order]),
-                        Node('Reshape', ['turned', dims], ['relaid']))
+    spoil_output(op, 'Add', numpy.zeros(1, '<f4'), Node('Transpose', ['spoilt'], ['turned'], attributes=[order]),
+                 Node('Reshape', ['turned', dims], ['relaid']))
 
 
 def other_scale(op, choose):
