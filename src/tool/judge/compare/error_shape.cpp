@@ -215,8 +215,9 @@ class ErrorShape {
   std::uint64_t looks_ = 0;
 };
 
-std::optional<ErrorShape> shape_of(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
-                                   const DumpTensor& golden_tensor, double share) {
+std::optional<ErrorShape> error_shape_of(const DumpSide& mine, const DumpTensor& tensor,
+                                         const DumpSide& golden, const DumpTensor& golden_tensor,
+                                         double share) {
   constexpr std::uint64_t kMost = 4'000'000;
   if (is_complex(tensor.dtype) || is_complex(golden_tensor.dtype) || tensor.shape != golden_tensor.shape ||
       tensor.layout.format != golden_tensor.layout.format)
@@ -231,15 +232,15 @@ std::optional<ErrorShape> shape_of(const DumpSide& mine, const DumpTensor& tenso
 
 std::string permutation(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
                         const DumpTensor& golden_tensor, double share) {
-  std::optional<ErrorShape> shape = shape_of(mine, tensor, golden, golden_tensor, share);
+  std::optional<ErrorShape> shape = error_shape_of(mine, tensor, golden, golden_tensor, share);
   return shape && shape->is_off() ? shape->permuted() : std::string();
 }
 
 std::string error_shape(const CompareReport& report, const PairResult& result, double share) {
   if (!result.comparison) return {};
   std::optional<ErrorShape> shape =
-      shape_of(report.mine, report.mine.tensors[*result.pair.mine], report.golden,
-               report.golden.tensors[*result.pair.golden], share);
+      error_shape_of(report.mine, report.mine.tensors[*result.pair.mine], report.golden,
+                     report.golden.tensors[*result.pair.golden], share);
   return shape ? shape->text() : std::string();
 }
 

@@ -12,7 +12,8 @@
 namespace opdump::tool {
 
 /// Who wrote what on one side of a comparison, by what the tensors hold. Reads elements when it is asked, each
-/// tensor once, and keeps 8 bytes of each. The side has to outlive this object.
+/// tensor once, and keeps 8 bytes of each: elements are the same where those 64 bits of a hash are. The side has to
+/// outlive this object.
 class SideContent {
  public:
   explicit SideContent(const DumpSide& side);

@@ -79,8 +79,8 @@ class MisreadStep {
   const JudgedPair& pair_;
 };
 
-/// Whether both sides hold numbers of one kind.
-bool is_told(const PairResult& result) {
+/// Whether it was compared, by what integers stand for where the other side has real numbers.
+bool has_known_scale(const PairResult& result) {
   return result.comparison && !result.unscaled;
 }
 
@@ -209,7 +209,7 @@ class StepJudge {
     if (op.fused) return false;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (!is_told(paired) || is_equal(paired) || paired.comparison->summary_distance) continue;
+      if (!has_known_scale(paired) || is_equal(paired) || paired.comparison->summary_distance) continue;
       const DumpTensor& tensor = pair_.my_tensor(result);
       const DumpTensor& golden = pair_.golden_tensor(result);
       if (tensor.is_output || is_rounded(paired, tensor, golden)) continue;
@@ -248,7 +248,7 @@ class StepJudge {
     std::vector<std::size_t> bad;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (is_told(paired) && !pair_.my_tensor(result).is_output && pair_.diverges(paired))
+      if (has_known_scale(paired) && !pair_.my_tensor(result).is_output && pair_.diverges(paired))
         bad.push_back(result);
     }
     // Behind an operator that diverges, only constants are looked at.
@@ -356,7 +356,7 @@ class StepJudge {
     std::vector<std::size_t> bad;
     for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      if (is_told(paired) && pair_.my_tensor(result).is_output == outputs && pair_.diverges(paired))
+      if (has_known_scale(paired) && pair_.my_tensor(result).is_output == outputs && pair_.diverges(paired))
         bad.push_back(result);
     }
     for (std::size_t i = 0; i < bad.size(); ++i) {
@@ -530,14 +530,14 @@ void find_channel(const JudgedPair& pair, OpVerdict& op, std::size_t output) {
   };
   const DumpTensor mine = pair.my_tensor(output), golden = pair.golden_tensor(output);
   if (mine.quant == nullptr && golden.quant == nullptr) return;
-  std::size_t axis = std::min<std::size_t>(1, mine.shape.size());
+  // The axis that has as many channels as the weights have scales.
+  const std::size_t rank = mine.shape.size();
+  std::size_t axis = std::min<std::size_t>(1, rank);
   for (const std::size_t i : op.results) {
-    // The axis that has a scale for each channel of the weights.
-    const DumpTensor& weights = pair.my_tensor(i);
-    const std::size_t scales =
-        weights.quant == nullptr || weights.is_output ? 0 : weights.quant->scales.size();
-    if (scales < 2 || (axis < mine.shape.size() && mine.shape[axis] == static_cast<Dim>(scales))) continue;
-    if (!mine.shape.empty() && mine.shape.back() == static_cast<Dim>(scales)) axis = mine.shape.size() - 1;
+    const Quantisation* const quant = pair.my_tensor(i).quant;
+    if (rank < 2 || quant == nullptr || quant->scales.size() < 2) continue;
+    const auto scales = static_cast<Dim>(quant->scales.size());
+    if (mine.shape[1] != scales && mine.shape.back() == scales) axis = rank - 1;
   }
   const std::optional<ChannelGain> channel = odd(output, axis);
   if (!channel) return;
