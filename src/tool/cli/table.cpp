@@ -47,13 +47,4 @@ void Table::print() {
   widths_.clear();
 }
 
-void Table::widen(std::vector<std::string> row) {
-  measure(row);
-}
-
-void Table::print_row(std::vector<std::string> row) const {
-  for (std::string& cell : row) cell = printable(cell);
-  std::puts(line_of(row).c_str());
-}
-
 }  // namespace opdump::tool

@@ -24,14 +24,6 @@ class Table {
   /// Prints the rows and forgets them.
   void print();
 
-  // Of more rows than fit into memory, each is given twice.
-
-  /// Makes the columns wide enough for the row.
-  void widen(std::vector<std::string> row);
-
-  /// Prints the row.
-  void print_row(std::vector<std::string> row) const;
-
  private:
   void measure(std::vector<std::string>& row);
   std::string line_of(const std::vector<std::string>& row) const;

@@ -320,13 +320,7 @@ class Conversion {
 bool convert_dump(const ConvertOptions& options, const ConvertSettings& settings) {
   FoundDump dump;
   std::uint64_t failures = 0;
-  const SearchReport report = {
-      [&failures](const std::string& message) {
-        ++failures;
-        say("opdump convert: " + message);
-      },
-      [](const std::string& message) { say("opdump convert: " + message); },
-  };
+  const SearchReport report = said_by("convert", failures);
   const std::vector<std::string> paths = named_paths(*options.dump_file);
   for (const std::string& path : paths) dump.add(path, options.recursive, report);
 

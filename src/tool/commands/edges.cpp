@@ -67,8 +67,8 @@ std::vector<std::string> row_of(const DumpSide& side, const Edge& edge) {
 
 void print_edges(const DumpSide& side, const Edges& edges) {
   Table table("", "lllll");
-  for (const Edge& edge : edges) table.widen(row_of(side, edge));
-  for (const Edge& edge : edges) table.print_row(row_of(side, edge));
+  for (const Edge& edge : edges) table.add(row_of(side, edge));
+  table.print();
 }
 
 void write_end(JsonWriter& json, const DumpSide& side, const DumpTensor& tensor) {
@@ -109,18 +109,13 @@ int run_edges(Words words) {
   if (model && !load_or_say(*model, card)) return kExitFailed;
   const CardedOps carded(card);
 
-  bool good = true;
-  const auto fail = [&good](const std::string& message) {
-    say("opdump edges: " + message);
-    good = false;
-  };
-  const SearchReport search = {.error = fail,
-                               .note = [](const std::string& message) { say("opdump edges: " + message); }};
+  std::uint64_t faults = 0;
+  const SearchReport search = said_by("edges", faults);
   ExtractedImage image;
   const DumpSide side = read_side(image.open(paths[0], search, std::nullopt), search);
   std::vector<std::string> errors;
   const Edges edges = find_edges(side, model ? &carded : nullptr, errors);
-  for (const std::string& error : errors) fail(error);
+  for (const std::string& error : errors) search.error(error);
   if (json) {
     print_json(side, edges);
   } else {
@@ -128,7 +123,7 @@ int run_edges(Words words) {
   }
   std::size_t inputs = 0;
   for (const DumpTensor& tensor : side.tensors) inputs += tensor.is_output ? 0 : 1;
-  if (side.tensors.empty()) fail(paths[0] + ": there is no tensor");
+  if (side.tensors.empty()) search.error(paths[0] + ": there is no tensor");
   if (!json && !side.tensors.empty()) {
     if (!edges.empty()) std::puts("");
     const auto moved = std::count_if(edges.begin(), edges.end(), [](const Edge& edge) {
@@ -143,11 +138,11 @@ int run_edges(Words words) {
   for (const Edge& edge : edges) {
     if (!edge.is_overwritten()) continue;
     const DumpTensor& to = side.tensors[edge.to];
-    fail(place_text(side.files[to.file]) + ": " + tensor_text(side, side.tensors[edge.from]) +
-         " was overwritten before " + tensor_text(side, to) + " was read: byte " +
-         std::to_string(edge.differs_at) + " differs");
+    search.error(place_text(side.files[to.file]) + ": " + tensor_text(side, side.tensors[edge.from]) +
+                 " was overwritten before " + tensor_text(side, to) + " was read: byte " +
+                 std::to_string(edge.differs_at) + " differs");
   }
-  return good ? kExitOk : kExitFailed;
+  return faults == 0 ? kExitOk : kExitFailed;
 }
 
 }  // namespace opdump::tool

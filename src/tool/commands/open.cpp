@@ -79,12 +79,8 @@ int run_open(Words words) {
     return kExitFailed;
   }
 
-  std::size_t faults = 0;
-  const SearchReport report = {[&faults](const std::string& message) {
-                                 ++faults;
-                                 say("opdump open: " + message);
-                               },
-                               [](const std::string& message) { say("opdump open: " + message); }};
+  std::uint64_t faults = 0;
+  const SearchReport report = said_by("open", faults);
   if (const int problem = make_directories(*output); problem != 0) {
     say("opdump open: " + *output + ": " + strerror(problem));
     return kExitFailed;

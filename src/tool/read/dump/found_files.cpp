@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/digest_file.hpp"
 #include "src/tool/read/dump/lite_name.hpp"
@@ -200,6 +201,16 @@ void find_any(const std::string& path, bool recursive, const TakeFile& take, con
 }
 
 }  // namespace
+
+SearchReport said_by(const std::string& command, std::uint64_t& faults) {
+  const auto note = [command](const std::string& message) { say("opdump " + command + ": " + message); };
+  return {.error =
+              [note, &faults](const std::string& message) {
+                ++faults;
+                note(message);
+              },
+          .note = note};
+}
 
 SearchReport above_bar(const SearchReport& report, Progress& progress) {
   const auto above = [&progress](const std::function<void(const std::string&)>& tell) {

@@ -27,6 +27,9 @@ struct SearchReport {
   std::function<void(const std::string& message)> note;   ///< something was skipped
 };
 
+/// Says both on stderr in the name of `command`, and counts the errors in `faults`.
+SearchReport said_by(const std::string& command, std::uint64_t& faults);
+
 /// As `report`, with the bar wiped away before each line. Refers to both.
 SearchReport above_bar(const SearchReport& report, Progress& progress);
 
