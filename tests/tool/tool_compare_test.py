@@ -116,8 +116,8 @@ class Compare(Case):
 
     def test_what_stands_in_a_cards_place_is_named(self):
         self.put('T.conv.3.0.1', [], [one([1, 2])], 'mine')
-        for content, told in ((b'\x1c\0\0\0TFL3\0\0', 'is a TensorFlow Lite model'), (b'PK\x03\x04rest', 'is a ZIP file'),
-                              (b'GGUF\x03\0\0\0', 'is a GGUF file'), (b'\x08\x08\x12\x07pytorch', 'is an ONNX model'),
+        for content, told in ((b'\x1c\0\0\0TFL3\0\0', 'is damaged: the model'), (b'PK\x03\x04rest', 'is a ZIP file'),
+                              (b'GGUF\x03\0\0\0', 'is a GGUF file'), (b'\x08\x08\x12\x07pytorch', 'is no ONNX model'), (b'ab\0\0\0c', 'is neither a card'),
                               ('{"a": 1}'.encode('utf-16'), 'is UTF-16: save it as UTF-8'),
                               ('{"a": 1}'.encode('utf-16-le'), 'is UTF-16: save it as UTF-8')):
             self.write('card', content)

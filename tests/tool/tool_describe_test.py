@@ -124,6 +124,28 @@ class Describe(Case):
         self.assertIn('CONV_2D', shown)
         self.assertIn('[1,8,8,3]', shown)
 
+    def test_a_model_is_taken_as_a_card_a_file_or_a_dump(self):
+        self.describe('net.onnx', onnx_net())
+        self.write('dump/1/opdump.3.0.model.json', self.read('card.json'))
+        self.write('dump/2/opdump.4.0.model.json', self.read('card.json'))
+        self.write('net.tflite', tflite_net())
+        self.write('dump/1/0/net/1/0/Conv.conv1.0.0.1', tool_case.record([], [tool_case.tensor(
+            tool_case.FLOAT, [1], tool_case.floats(1))]))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{'model_name': 'net'}]}}))
+        for model in ('card.json', 'net.onnx', 'dump', 'net.tflite'):
+            out = self.run_tool('check', 'acl.json', '--model', model)[0]
+            self.assertIn('%d of' % (3 if model == 'net.tflite' else 5), out[out.index('  match'):], model)
+            for command in ('show', 'edges', 'why', 'overflow'):
+                self.run_tool(command, 'dump', '--model', model, expect=(0, 3))
+            self.run_tool('compare', 'dump', 'dump', '--model', model)
+            self.assertIn('no size', self.run_tool('replay', model, '--config', 'acl.json', expect=1)[1])
+            self.run_tool('report', 'dump', '--model', model, '-o', 'page.html')
+            self.assertIn('no journal', self.run_tool('verify', 'dump', '--config', 'acl.json', '--model', model,
+                                                      expect=1)[0])
+        self.write('dump/2/opdump.4.0.model.json', self.read('card.json').replace(b'conv1', b'conv2'))
+        self.assertIn('is another card of the same model', self.run_tool('check', 'acl.json', '--model', 'dump', expect=1)[1])
+        self.assertIn('there is no card', self.run_tool('show', 'dump', '--model', 'dump/1/0', expect=1)[1])
+
     def test_show_tells_what_integers_stand_for(self):
         self.describe('net.tflite', tflite_net())
         where = 'dump/20260131130559/0/net/1/0/'
@@ -149,6 +171,7 @@ class Describe(Case):
                          [-270, 240, 2, 1])
         self.assertEqual(tensors[1]['quant'],
                          {'scheme': 'affine', 'scale': [0.25, 0.125], 'zero_point': [0, 0], 'axis': 0})
+        self.assertEqual([t.get('tensor') for t in tensors], ['x', 'w', 'y'])
         self.assertNotIn('quant', shown['records'][1]['tensors'][0])
 
     def test_compare_takes_what_integers_stand_for(self):

@@ -26,13 +26,13 @@ namespace {
 constexpr char kCheckHelp[] =
     R"(opdump check - says what a config means, or why it is refused
 
-usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality o0|o1|o2|cpu|lite] [--for-device]
+usage: opdump check CONFIG [--model MODEL [--partition BYTES]] [--personality o0|o1|o2|cpu|lite] [--for-device]
                     [--json]
 
-  --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
+  --model MODEL     says which operators of the models described there match, what matches nothing, and how many
                     bytes a step writes: files with their heads, but not the journal, nor what a file system or
-                    flash adds; the file is that of 'opdump replay', or the .dbg file of a model for CANN's
-                    nano products, and an acl.json is then read by their rules
+                    flash adds; a RUN.json of 'opdump replay', or what 'opdump describe' says. With the .dbg file
+                    of a model for CANN's nano products an acl.json is read by their rules
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
                     Otherwise the raw storage that the config names, or its "max_bytes", says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole

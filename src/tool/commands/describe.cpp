@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "src/card/card_json.hpp"
-#include "src/card/sha256.hpp"
+#include "platform/posix/run_description.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/nano/dbg_file.hpp"
 #include "src/tool/cli/commands.hpp"
@@ -13,18 +11,14 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
-#include "src/tool/read/card/onnx_file.hpp"
-#include "src/tool/read/card/tflite_file.hpp"
-#include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/run/describe_dbg.hpp"
+#include "src/tool/read/card/model_file.hpp"
+#include "src/tool/read/run/described_models.hpp"
 
 namespace opdump::tool {
 
 using namespace cards;
 
 namespace {
-
-constexpr std::size_t kMostCardBytes = 64 * 1024 * 1024;
 
 constexpr char kDescribeHelp[] =
     R"(opdump describe - writes what a model's file says of its operators and tensors
@@ -40,11 +34,13 @@ usage: opdump describe MODEL -o CARD.json [--name NAME] [--id N] [--dim NAME=N]
 MODEL is an ONNX file, or a model of TensorFlow Lite. The card has its operators in the order in which they run,
 with their attributes, and their tensors: names, dtypes, shapes as far as the file tells them (-1 is a dim that
 is known only when the model runs), which of them are constant, and how integers stand for real numbers.
-'opdump check --model', 'replay' and 'verify --model' read it.
+
+'--model' of every command, and 'opdump replay', take the card or MODEL itself, a RUN.json, or a dump: the cards
+that lie in it.
 
 MODEL.dbg is the file that CANN's converter writes beside a model for its nano products. RUN.json has the names,
 types and tasks of its operators, the names of those that were fused into them, and their tensors, filled with
-zeros. The commands above also read MODEL.dbg itself; RUN.json is for looking into and for changing. The model is
+zeros. RUN.json is for looking into and for changing. The model is
 called as the file is, and in its graph as the file says. A tensor whose bytes do not hold its elements, or whose
 dtype is not known, is described as bytes, with its dims as the original shape.
 
@@ -59,11 +55,6 @@ exit status
   2  the command line is wrong
 )";
 
-std::string_view file_name_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 bool read_dim(std::string_view text, NamedDims& dims) {
   const std::size_t sign = text.rfind('=');
   if (sign == std::string_view::npos || sign == 0) return false;
@@ -73,13 +64,37 @@ bool read_dim(std::string_view text, NamedDims& dims) {
   return true;
 }
 
+std::string counts_text(const std::string& name, std::size_t ops, std::size_t tensors) {
+  return "model \"" + printable(name) + "\": " + count_text(ops, "operator") + ", " +
+         count_text(tensors, "tensor");
+}
+
 std::string card_summary(const ModelCard& card) {
   std::size_t quantised = 0;
   for (const CardTensor& tensor : card.tensors) quantised += tensor.quant.scheme == QuantScheme::none ? 0 : 1;
-  std::string text = "model \"" + printable(card.name) + "\": " + count_text(card.ops.size(), "operator") +
-                     ", " + count_text(card.tensors.size(), "tensor");
+  std::string text = counts_text(card.name, card.ops.size(), card.tensors.size());
   if (quantised != 0) text += ", " + std::to_string(quantised) + " of them quantised";
   return text;
+}
+
+/// Writes to `output` what the `.dbg` file `path` says of its model, as a RUN.json; returns the exit status.
+int describe_dbg(const std::string& path, const std::string& output) {
+  RunFile run;
+  if (!load_or_say(path, run)) return kExitFailed;
+  const DescribedModels described(run.models);
+  const ModelDesc& model = described.all()[0];
+  const ModelDesc* const models[] = {&model};
+  if (const Status status = posix::describe_models(output.c_str(), models, run.device_id);
+      status != Status::ok) {
+    say(output + ": " +
+        (status == Status::invalid_argument ? "a name of the model is not UTF-8, which JSON cannot hold"
+                                            : std::string(to_string(status))));
+    return kExitFailed;
+  }
+  std::size_t tensors = 0;
+  for (const CapturedTensors& op : model.tensors) tensors += op.size();
+  print_line(printable(output) + ": " + counts_text(std::string(model.name), model.ops.size(), tensors));
+  return kExitOk;
 }
 
 }  // namespace
@@ -118,27 +133,10 @@ int run_describe(Words words) {
     return describe_dbg(files[0], *output);
   }
   ModelCard card;
-  std::string reason;
-  const bool read = is_tflite(file.bytes()) ? read_tflite(file.bytes(), card, reason)
-                                            : read_onnx(file.bytes(), dims, card, reason);
-  card.sha256 = sha256(file.bytes());
-  if (file.cut_short()) {
-    say(file.error());
-    return kExitFailed;
-  }
-  if (!read) {
-    say(files[0] + ": " + reason);
-    return kExitFailed;
-  }
-  const std::string_view own = file_name_of(files[0]);
-  card.name =
-      name && !name->empty() ? *name : std::string(own.substr(0, std::min(own.rfind('.'), own.size())));
   card.id = static_cast<std::uint32_t>(*number);
-  std::string text;
-  if (const Status status = write_card(card, kMostCardBytes, text); status != Status::ok) {
-    say(files[0] + ": " +
-        (status == Status::too_large ? "its card would be longer than 64 MiB"
-                                     : "a name of the model is not UTF-8, which JSON cannot hold"));
+  std::string text, reason;
+  if (!read_model_file(file, files[0], dims, name, card, text, reason)) {
+    say(files[0] + ": " + reason);
     return kExitFailed;
   }
   if (!write_file(*output, as_bytes(text), reason)) {

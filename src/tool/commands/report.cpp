@@ -190,7 +190,7 @@ int run_report(Words words) {
   std::unique_ptr<OpReference> reference;
   if (options.model_file) {
     if (!model.load(*options.model_file, "report")) return kExitFailed;
-    if (model.is_card()) options.model = options.model_file;
+    options.model = options.model_file;
     std::string reason;
     reference = open_ort({}, reason);
     if (reference == nullptr && is_ort_named()) {

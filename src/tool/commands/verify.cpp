@@ -30,11 +30,11 @@ namespace {
 constexpr char kVerifyHelp[] =
     R"(opdump verify - proves that a dump is complete, or lists what is missing and why
 
-usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [--json]
+usage: opdump verify DIR|IMAGE [--config CONFIG [--model MODEL]] [--quick] [--json]
        opdump verify --observer RUN RUN [--json]
 
   --config CONFIG     what the device was asked for, in CANN's acl.json format
-  --model RUN.json    the models that ran, as for 'opdump replay', or a card; "steps" says how many if it is given.
+  --model MODEL       the models that ran: RUN.json, or what 'opdump describe' says; "steps" says how many if it is given.
                       An operator is expected with the bytes of its tensors; one without any leaves no record. Where a
                       history or trigger chose what was kept, none is expected.
                       Without it, the cards that lie beside the journals, 'opdump.*.model.json'. With RUN.json, or

@@ -150,11 +150,10 @@ bool WantedRecords::load(const std::string& config_path, const std::string& run_
   ConfigError refusal;
   const bool read = run_.load(run_path, refusal);
   has_run_ = read;
-  const std::string_view file = std::string_view(run_path).substr(run_path.rfind('/') + 1);
-  if (const std::optional<BesideName> name = parse_beside_name(file, kCardSuffix))
-    run_.device_id = static_cast<std::uint32_t>(name->device);
   if (!load(config_path, error)) return false;
-  for (const RunModel& model : run_.models) models_.push_back({model, run_.device_id});
+  for (const RunModel& model : run_.models) {
+    for (const std::uint32_t device : model.devices) models_.push_back({model, device});
+  }
   if (read) return true;
   error = to_string(refusal, run_path);
   return false;

@@ -5,6 +5,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/judge/diverge/card_attribute.hpp"
 #include "src/tool/judge/diverge/onnx_types.hpp"
+#include "src/tool/read/card/model_file.hpp"
 #include "src/tool/read/card/onnx_attribute.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
 #include "src/tool/read/dump/record_name.hpp"
@@ -37,15 +38,7 @@ bool changes_nothing(const OpAttribute& attribute) {
 bool ReplayModel::load(const std::string& path, std::string_view command) {
   path_ = path;
   teller_ = "opdump " + std::string(command) + ": ";
-  if (!file_.open(path)) {
-    say(teller_ + file_.error());
-    return false;
-  }
-  // A card is JSON; an ONNX model begins with the tag of a field.
-  const std::string_view text = as_text(file_.bytes());
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{') return load_onnx();
-  is_card_ = true;
+  if (file_.open(path) && is_onnx(file_.bytes())) return load_onnx();
   RunFile card;
   if (!load_or_say(path, card)) return false;
   for (const RunModel& model : card.models) load_card(model);
@@ -85,8 +78,7 @@ bool ReplayModel::load_onnx() {
     if (!good) reason = "is damaged: an attribute of operator " + op.name + " is cut short";
   }
   if (!good) {
-    say(teller_ + path_ + ": " + reason +
-        ". Cards, which are JSON, are read too; 'opdump describe' makes them of other models");
+    say(teller_ + path_ + ": " + reason);
     return false;
   }
   for (const auto& [place, message] : details.constants) constants_[card.tensors[place].name] = message;

@@ -30,13 +30,11 @@ struct ReplayNode {
   std::string problem;            ///< why it cannot be computed, whatever its inputs are; empty: it can
 };
 
-/// The operators of a model, from its ONNX file or from a card.
+/// The operators of a model, from its ONNX file or from what RunFile reads.
 class ReplayModel {
  public:
   /// On false it has said on stderr why, in the name of `command`.
   bool load(const std::string& path, std::string_view command = "diverge");
-
-  bool is_card() const { return is_card_; }
 
   /// The operator; null: there is none, or several may be it.
   const ReplayNode* node(const OpIdentity& identity) const;
@@ -59,7 +57,6 @@ class ReplayModel {
 
   std::string path_;
   std::string teller_;
-  bool is_card_ = false;
   MappedFile file_;
   std::vector<ReplayNode> nodes_;
   std::unordered_map<std::string, std::vector<std::size_t>>

@@ -1,22 +1,24 @@
 #include "src/tool/read/run/run_file.hpp"
 
-#include <errno.h>
-#include <string.h>
-
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <span>
+#include <system_error>
 
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/refused_line.hpp"
+#include "src/tool/read/card/model_file.hpp"
+#include "src/tool/read/card/tflite_file.hpp"
+#include "src/tool/read/dump/beside_name.hpp"
 #include "src/tool/read/dump/text_lines.hpp"
 #include "src/tool/read/run/dbg_model.hpp"
 #include "src/tool/read/run/json_fields.hpp"
-#include "src/tool/read/run/regular_file.hpp"
 #include "src/tool/read/run/run_fault_reader.hpp"
 #include "src/tool/read/run/run_tensor_reader.hpp"
 
@@ -37,8 +39,6 @@ struct RunFile::Text {
 };
 
 namespace {
-
-constexpr std::size_t kMaxRunBytes = 64 * 1024 * 1024;
 
 bool parse(std::string_view text, JsonTree& tree, Refusal& refusal) {
   Progress progress(text.size());
@@ -281,15 +281,12 @@ namespace {
 
 /// What a file is that stands in a card's place, and what to do; empty: it may be a card.
 std::string_view foreign_kind(std::string_view text) {
-  if (text.substr(0, 8).ends_with("TFL3"))
-    return "is a TensorFlow Lite model, and no card: 'opdump describe' makes a card of it";
   if (text.starts_with("PK\x03\x04")) return "is a ZIP file, as .npz and .pt are, and no card";
   if (text.starts_with("GGUF"))
     return "is a GGUF file, and no card: ggml's adapter writes a card into the dump";
-  // The version of ONNX's IR, then a text: who made it, or its version.
-  const bool is_onnx = text.size() > 3 && text[0] == 8 && text[1] > 0 && text[1] < 32 && (text[2] & 7) == 2;
-  if (is_onnx) return "is an ONNX model, and no card: 'opdump describe' makes a card of it";
   if (is_utf16(text)) return "is UTF-16: save it as UTF-8";
+  if (text.substr(0, 64).find('\0') != text.npos)
+    return "is neither a card, RUN.json or .dbg file nor a model of ONNX or TensorFlow Lite";
   return {};
 }
 
@@ -297,44 +294,87 @@ std::string_view foreign_kind(std::string_view text) {
 
 bool RunFile::load(const std::string& path, ConfigError& error) {
   error = {};
-  posix::UniqueFd file;
-  std::uint64_t bytes = 0;
   error.fault = ConfigFault::unreadable;
-  if (!open_regular(path, file, bytes, error.reason)) return false;
-  if (bytes > kMaxRunBytes) {
+  if (std::error_code none; std::filesystem::is_directory(path, none)) return load_dump(path, error);
+  MappedFile file;
+  if (!file.open(path)) {
+    error.reason = file.error();
+    return false;
+  }
+  const std::string_view text = as_text(file.bytes());
+  const std::string_view name =
+      std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1 is 0: no slash
+  const std::string directory = path.substr(0, path.size() - name.size());
+  if (is_onnx(file.bytes()) || is_tflite(file.bytes())) {
+    cards::ModelCard card;
+    if (!read_model_file(file, path, {}, {}, card, text_->text, error.reason)) return false;
+  } else if (text.size() > kMostCardBytes) {
     error.reason = "longer than 64 MiB";
     return false;
-  }
-  if (!read_up_to(file.get(), kMaxRunBytes, text_->text)) {
-    error.reason = strerror(errno);
+  } else if (text_->is_dbg = nano::DbgFile::is_dbg(file.bytes()); text_->is_dbg) {
+    text_->model_name = name.substr(0, name.size() - (name.ends_with(".dbg") ? 4 : 0));
+    if (!read_dbg_model({file.bytes().begin(), file.bytes().end()}, text_->model_name, text_->dbg,
+                        models.emplace_back(), error))
+      return false;
+  } else if (error.reason = foreign_kind(text); !error.reason.empty()) {
     return false;
+  } else {
+    text_->text = text;
   }
-  const std::size_t slash = path.rfind('/');
-  text_->is_dbg = nano::DbgFile::is_dbg(as_bytes(text_->text));
-  if (text_->is_dbg) {
-    const Bytes bytes = as_bytes(text_->text);
-    text_->model_name = path.substr(slash + 1);  // npos + 1 is 0: no slash
-    if (text_->model_name.ends_with(".dbg")) text_->model_name.resize(text_->model_name.size() - 4);
-    const bool read = read_dbg_model({bytes.begin(), bytes.end()}, text_->model_name, text_->dbg,
-                                     models.emplace_back(), error);
-    text_->text.clear();
-    if (!read) return false;
-    for (RunModel& model : models) fill_descs(model.ops);
-    error = {};
-    return true;
+  if (!text_->is_dbg) {
+    Refusal refusal(text_->text, error);
+    if (!parse(text_->text, text_->tree, refusal)) return false;
+    RunFileReader reader(text_->text, directory, refusal);
+    if (!reader.read(text_->tree.root(), *this)) return false;
+    text_->tree.forget_nodes();
   }
-  if (const std::string_view kind = foreign_kind(text_->text); !kind.empty()) {
-    error.reason = kind;
-    text_->text.clear();
-    return false;
+  if (const std::optional<BesideName> card = parse_beside_name(name, kCardSuffix))
+    device_id = static_cast<std::uint32_t>(card->device);
+  for (RunModel& model : models) {
+    fill_descs(model.ops);
+    model.devices = {device_id};
   }
-  Refusal refusal(text_->text, error);
-  if (!parse(text_->text, text_->tree, refusal)) return false;
-  RunFileReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
-  if (!reader.read(text_->tree.root(), *this)) return false;
-  text_->tree.forget_nodes();
-  for (RunModel& model : models) fill_descs(model.ops);
   fill_descs(single_ops);
+  error = {};
+  return true;
+}
+
+bool RunFile::load_dump(const std::string& path, ConfigError& error) {
+  std::vector<std::string> paths;
+  std::error_code failed;
+  std::filesystem::recursive_directory_iterator at(path, failed);
+  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
+    if (parse_beside_name(at->path().filename().string(), kCardSuffix)) paths.push_back(at->path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  if (failed || paths.empty()) {
+    error.reason =
+        failed ? failed.message() : "there is no card, 'opdump.*.model.json', below this directory";
+    return false;
+  }
+  for (const std::string& each : paths) {
+    auto card = std::make_unique<RunFile>();
+    error.file = each;
+    if (!card->load(each, error) || card->models.empty()) return false;
+    RunModel& model = card->models[0];
+    const auto same = std::find_if(models.begin(), models.end(), [&](const RunModel& other) {
+      return other.name == model.name && other.id == model.id;
+    });
+    if (same == models.end()) {
+      models.push_back(std::move(model));
+      card->path_ = each;
+      cards_.push_back(std::move(card));
+      continue;
+    }
+    const RunFile& other = *cards_[static_cast<std::size_t>(same - models.begin())];
+    if (other.text() != card->text()) {
+      error.fault = ConfigFault::unreadable;
+      error.reason = "is another card of the same model than " + other.path_ + ": name one of them";
+      return false;
+    }
+    same->devices.push_back(card->device_id);
+  }
+  device_id = models[0].devices[0];
   error = {};
   return true;
 }

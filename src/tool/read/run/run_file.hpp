@@ -62,6 +62,7 @@ struct RunModel {
   std::string_view graph_name;
   std::uint32_t id = 0;
   bool from_card = false;
+  std::vector<std::uint32_t> devices;  ///< of the RUN.json, or as the names of cards tell
   std::string_view sha256{};    ///< of the model's file; empty: the card does not tell, as with the next two
   std::string_view build_id{};  ///< of the program that has run it
   std::string_view runtime{};
@@ -91,8 +92,8 @@ struct RunFault {
 };
 
 /// What to run: a RUN.json, read and checked, with the heads of the files it names; one model as a card
-/// describes it, whose tensors hold ramps; or one model as the `.dbg` file of a nano product describes it,
-/// called as the file is without its ending.
+/// describes it, whose tensors hold ramps, or as an ONNX or TensorFlow Lite model or the `.dbg` file of a nano
+/// product does, called as the file is without its ending; or the models of the cards in a dump.
 class RunFile {
  public:
   RunFile();
@@ -121,7 +122,12 @@ class RunFile {
 
  private:
   struct Text;
+
+  bool load_dump(const std::string& path, ConfigError& error);
+
   std::unique_ptr<Text> text_;
+  std::string path_;                             ///< of a card in a dump
+  std::vector<std::unique_ptr<RunFile>> cards_;  ///< of the models, of a dump
 };
 
 /// Loads a file; or says on stderr what is wrong, with its line, and returns false.

@@ -1,14 +1,11 @@
 #include "src/tool/read/run/run_tensor_reader.hpp"
 
-#include <errno.h>
-#include <string.h>
-
+#include <algorithm>
 #include <array>
 #include <span>
 
-#include "platform/posix/base/unique_fd.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/dump/npy_header.hpp"
-#include "src/tool/read/run/regular_file.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -142,12 +139,11 @@ bool RunTensorReader::read_data(const JsonNode& node, const JsonNode& data, cons
   if (data.text().empty() || data.text().find('\0') != std::string_view::npos)
     return fields_.refuse(data, path, "the name of a file is expected");
   tensor.file = data.text()[0] == '/' ? std::string(data.text()) : directory_ + std::string(data.text());
-  posix::UniqueFd file;
-  std::uint64_t file_bytes = 0;
-  std::string reason;
-  if (!open_regular(tensor.file, file, file_bytes, reason)) return fields_.refuse(data, path, reason);
-  if (data.text().ends_with(".npy")) return read_npy(node, data, parent, file.get(), file_bytes, tensor);
+  MappedFile file;
+  if (!file.open(tensor.file)) return fields_.refuse(data, path, file.error());
+  if (data.text().ends_with(".npy")) return read_npy(node, data, parent, file.bytes(), tensor);
 
+  const std::uint64_t file_bytes = file.bytes().size();
   std::uint64_t needed = 0;
   if (!need_bytes(node, parent, tensor, needed)) return false;
   if (file_bytes < needed)
@@ -158,22 +154,19 @@ bool RunTensorReader::read_data(const JsonNode& node, const JsonNode& data, cons
   return true;
 }
 
-bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const KeyPath& parent, int file,
-                               std::uint64_t file_bytes, RunTensor& tensor) {
+bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const KeyPath& parent, Bytes file,
+                               RunTensor& tensor) {
   const KeyPath path = parent.key("data");
-  std::string start;
   NpyFile npy;
   std::string reason;
-  if (!read_up_to(file, kMostNpyHeadBytes, start))
-    return fields_.refuse(data, path, tensor.file + ": " + strerror(errno));
-  if (!parse_npy(as_bytes(start), npy, reason))
+  if (!parse_npy(file.first(std::min<std::size_t>(file.size(), kMostNpyHeadBytes)), npy, reason))
     return fields_.refuse(data, path, tensor.file + ": " + reason);
   if (!npy.form.is_plain())
     return fields_.refuse(data, path,
                           tensor.file +
                               ": the array is in Fortran order or not little-endian: store "
                               "numpy.ascontiguousarray(array, array.dtype.newbyteorder('<'))");
-  if (file_bytes - npy.data_offset < npy.data_bytes)
+  if (file.size() - npy.data_offset < npy.data_bytes)
     return fields_.refuse(data, path,
                           tensor.file + " ends too early: its header promises " +
                               std::to_string(npy.data_bytes) + " bytes of elements");

@@ -36,7 +36,7 @@ class RunTensorReader {
   bool read_data(const config::JsonNode& node, const config::JsonNode& data, const config::KeyPath& parent,
                  RunTensor& tensor);
   bool read_npy(const config::JsonNode& node, const config::JsonNode& data, const config::KeyPath& parent,
-                int file, std::uint64_t file_bytes, RunTensor& tensor);
+                Bytes file, RunTensor& tensor);
 
   JsonFields& fields_;
   QuantisationReader quantisations_;
