@@ -300,7 +300,7 @@ class OtherFiles(Case):
         self.assertEqual(list(record_['tensors'][0]['statistics']), ['Max Value', 'Min Value', 'L2Norm Value'])
         self.assertEqual(self.shown('--step', '0')['count']['records'], 1)
         words = self.run_tool('show', 'dump')[0]
-        self.assertRegex(words, r'\n  input +0  bfloat16  -  \[2,3\]  12 B  max [-\d.]+  min [-\d.]+ +l2norm [\d.]+\n')
+        self.assertRegex(words, r'\n  input +0  bfloat16  -  \[2,3\]  12 B  min [-\d.]+  max [-\d.]+ +l2 [\d.]+\n')
 
     def test_canns_statistics(self):
         os.mkdir(self.path('dump'))
@@ -308,7 +308,19 @@ class OtherFiles(Case):
         tensors = self.shown('--step', '1')['records'][0]['tensors']
         self.assertEqual([(t['role'], t['dtype'], t['format'], t['shape'], t['bytes'], t['statistics']['Count'])
                           for t in tensors], [('input', 'bfloat16', 'ND', [2, 3], 12, 6), ('output', 'int8', 'ND', [7], 7, 7)])
-        self.assertIn('nan count 0', self.run_tool('show', 'dump')[0])
+        self.assertRegex(self.run_tool('show', 'dump')[0], r'B  min \S+  max \S+ +mean \S+ .* nan 0')
+
+    def test_tensors_and_statistics_are_sorted(self):
+        self.write('dump/Conv.c.1.0.1', record([], [tensor(FLOAT, [2], floats(3, -4)), tensor(FLOAT, [1], floats(float('nan')))]))
+        self.write('dump/Add.a.1.2.1.csv', 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,'
+                   'L2Norm Value\nOutput,0,4,DT_FLOAT,ND,1,1,-9,nan,9\n')
+        for key, order in (('absmax', 'aOcOcO'), ('l2', 'aOcOcO'), ('nan', 'cOcOaO'), ('name', 'aOcOcO'), ('bytes', 'cOaOcO')):
+            rows = [row.split() for row in self.run_tool('show', 'dump', '--sort', key)[0].splitlines()[1:4]]
+            self.assertEqual(''.join(row[0] + 'O' for row in rows), order, key)
+        self.assertEqual(rows[0][-9:], ['-', '8', '-4', '3', '-0.5', '5', '4', '0', '0'])
+        self.assertIn('\n1 of 3 tensors', self.run_tool('show', 'dump', '--sort', 'max', '--top', '1')[0])
+        self.run_tool('show', 'dump', '--sort', 'speed', expect=2)
+        self.run_tool('show', 'dump', '--top', '1', expect=2)
 
     def test_statistics_of_many_tensors(self):
         rows = ''.join('Output,%d,4,DT_FLOAT,ND,1,%d\n' % (i, i) for i in range(2500))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ constexpr char kShowHelp[] =
     R"(opdump show - lists the records of a dump
 
 usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--head N] [--model CARD]
-                    [--json]
+                    [--sort KEY] [--top N] [--json]
 
   --op GLOB     only operators whose name matches, such as 'conv*' or 'layer?_relu'
   --step STEPS  only these steps, such as 3, 3-5 or 0|3-5
@@ -46,6 +47,9 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--he
                 the least, greatest and mean real value, scale and zero point, and the share of elements that are
                 the least or the greatest integer, at which a quantiser saturates. Without it, by the cards that
                 lie beside the journal, 'opdump.*.model.json'
+  --sort KEY    one line for each tensor, or its statistics, the greatest min, max, mean, l2, absmax, nan, inf or
+                bytes first, or in the order of step, name or type
+  --top N       only the first N of those
   --json        the same for programs
 
 A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
@@ -56,7 +60,7 @@ task, stream, local time, step and model, and below it a line per tensor: role a
 bytes, and the minimum, maximum and mean of its finite elements. Elements that are no finite number are counted;
 complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy, and .bin
 of MindSpore Lite) and of statistics (.csv) are records too, in CANN's layout and in MindSpore's; statistics are
-shown as they stand there.
+shown as they stand there, the least, greatest and mean number first.
 
 Everything of a dump, the convolutions of some steps, and what one of them holds:
 
@@ -67,6 +71,10 @@ Everything of a dump, the convolutions of some steps, and what one of them holds
 A tensor with NaN or Inf in it:
 
   opdump show dump | grep -E ' (nan|inf) '
+
+The ten tensors with the greatest numbers:
+
+  opdump show dump --sort absmax --top 10
 
 exit status
   0  every record was shown
@@ -80,6 +88,8 @@ struct ShowOptions {
   std::optional<std::string> boot;
   std::optional<std::string> head;
   std::optional<std::string> model;
+  std::optional<std::string> sort;
+  std::optional<std::string> top;
   bool stats = false;
   bool json = false;
 };
@@ -259,6 +269,7 @@ int run_show(Words words) {
   const Option table[] = {
       {"--op", {}, nullptr, &options.op},       {"--step", {}, nullptr, &options.step},
       {"--boot", {}, nullptr, &options.boot},   {"--head", {}, nullptr, &options.head},
+      {"--sort", {}, nullptr, &options.sort},   {"--top", {}, nullptr, &options.top},
       {"--model", {}, nullptr, &options.model}, {"--stats", {}, &options.stats, nullptr},
       {"--json", {}, &options.json, nullptr},   {"-d", "--dump_file", nullptr, nullptr, &paths},
   };
@@ -286,19 +297,21 @@ int run_show(Words words) {
                          "'--head " + *options.head + "' is no number from 1 to " + std::to_string(kMost));
     detail.head = static_cast<std::size_t>(*head);
   }
+  constexpr auto& keys = SortedListing::kKeys;
+  if (options.sort && std::find(std::begin(keys), std::end(keys), *options.sort) == std::end(keys))
+    return usage_error("show", "there is no '--sort " + *options.sort + "'; the help lists the keys");
+  const std::optional<std::uint64_t> top = parse_decimal(options.top.value_or("1000000000"));
+  if (!top || *top == 0 || (options.top && !options.sort))
+    return usage_error("show", "'--top' takes a number from 1 on, and goes with '--sort'");
+  if (options.sort && (options.stats || options.head || options.json))
+    return usage_error("show", "'--sort' is for one line a tensor, without '--stats', '--head' and '--json'");
 
   RunFile card;
   if (options.model && !load_or_say(*options.model, card)) return kExitFailed;
   const CardedOps carded(card);
 
-  bool failed = false;
-  const SearchReport report = {
-      [&failed](const std::string& message) {
-        failed = true;
-        say("opdump show: " + message);
-      },
-      [](const std::string& message) { say("opdump show: " + message); },
-  };
+  std::uint64_t faults = 0;
+  const SearchReport report = said_by("show", faults);
   FoundDump dump;
   std::sort(paths.begin(), paths.end(), natural_less);
   for (const std::string& path : paths) dump.add(path, true, report, boot);
@@ -306,16 +319,21 @@ int run_show(Words words) {
   DumpClocks clocks(found);
   const std::vector<FoundFile> files = sorted_by_time(found, clocks);
   Show show(filter, options.model ? &carded : nullptr, clocks);
-  if (options.json) {
+  bool failed = false;
+  if (options.sort) {
+    SortedListing listing(*options.sort, static_cast<std::size_t>(*top));
+    failed = !show.run(files, listing);
+  } else if (options.json) {
     JsonListing listing(detail);
-    failed |= !show.run(files, listing);
+    failed = !show.run(files, listing);
   } else {
     TextListing listing(files, detail);
-    failed |= !show.run(files, listing);
+    failed = !show.run(files, listing);
   }
+  failed |= faults != 0;
   if (!failed && !show.any_shown()) report.error(nothing_text(paths, options));
   if (!options.json) tell_firings(found, [](const std::string& line) { std::puts(line.c_str()); });
-  return failed ? kExitFailed : kExitOk;
+  return failed || faults != 0 ? kExitFailed : kExitOk;
 }
 
 }  // namespace opdump::tool

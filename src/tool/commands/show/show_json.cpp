@@ -65,8 +65,13 @@ void write_role(JsonWriter& json, bool is_output, std::uint64_t index) {
   json.key("role").text(is_output ? "output" : "input").key("index").number(index);
 }
 
-void write_tensor(JsonWriter& json, const RecordTensor& tensor) {
+void write_tensor(JsonWriter& json, const ShownRecord& record, const RecordTensor& tensor) {
   write_role(json, tensor.is_output, tensor.index);
+  const RunTensor* const named =
+      record.card == nullptr || !record.name
+          ? nullptr
+          : record.card->tensor(identity_of(*record.name), tensor.is_output, tensor.index);
+  if (named != nullptr && !named->name.empty()) json.key("tensor").text(named->name);
   json.key("dtype").text(dtype_text(tensor)).key("format").text(format_text(tensor.format));
   json.key("shape").json(tensor.has_shape ? shape_text(tensor.shape()) : "null");
   if (tensor.has_original_shape) json.key("original_shape").json(shape_text(tensor.original_shape()));
@@ -138,7 +143,7 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     const Quantisation* const quant = quant_of(record, tensor);
     const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
-    write_tensor(json_, tensor);
+    write_tensor(json_, record, tensor);
     if (good) {
       write_digest(json_, digest);
       if (quant != nullptr) write_real(json_, *quant, digest);

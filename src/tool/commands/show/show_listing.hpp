@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -100,6 +101,35 @@ class JsonListing {
   ShowDetail detail_;
   ShownSums sums_;
   JsonWriter json_;
+};
+
+/// A line for each tensor, the greatest of one number first, or by step, name or type.
+class SortedListing {
+ public:
+  /// `top`: how many, at most. `key` is one of `kKeys`.
+  SortedListing(std::string_view key, std::size_t top) : key_(key), top_(top) {}
+  static constexpr std::string_view kKeys[] = {"step",   "bytes", "min", "max",  "mean", "l2",
+                                               "absmax", "nan",   "inf", "name", "type"};
+
+  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
+  void finish(const DumpProvenance& provenance);
+  const ShownSums& sums() const { return sums_; }
+
+ private:
+  using Numbers = std::array<std::optional<double>, 9>;  ///< as `kKeys` names them
+  struct Row {
+    Numbers numbers;
+    std::vector<std::string> cells;
+  };
+
+  void add(const ShownRecord& record, Numbers numbers, std::vector<std::string> of_tensor);
+  void drop_rest();
+
+  std::string_view key_;
+  std::size_t top_;
+  std::vector<Row> rows_;
+  ShownSums sums_;
 };
 
 }  // namespace opdump::tool

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
+#include "src/tool/judge/compare/tensor_summary.hpp"
 #include "src/tool/read/dump/elements.hpp"
 #include "src/tool/read/dump/quantisation_text.hpp"
 #include "src/tool/read/dump/record_name.hpp"
@@ -38,11 +41,19 @@ std::vector<std::string> statistics_cells(const RecordTensor& tensor, const Stat
   return cells;
 }
 
-/// "Max Value" as "max".
+/// "Max Value" as "max", "Avg Value" as "mean".
 std::string short_title(const std::string& title) {
   std::string text = title.substr(0, title.find(" Value"));
   for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return text;
+  if (text == "nan count") return "nan";
+  if (text == "l2norm") return "l2";
+  return text == "avg" ? "mean" : text;
+}
+
+/// As tensors have them: the least, greatest and mean number, then the rest.
+int order_of(const std::string& title) {
+  const std::string text = short_title(title);
+  return text == "min" ? 0 : text == "max" ? 1 : text == "mean" ? 2 : 3;
 }
 
 /// What the elements of a quantised tensor stand for.
@@ -166,7 +177,10 @@ void TextListing::show(const ShownRecord& record, const StatisticsRecord& statis
                                     line.format.empty() ? "-" : printable(line.format),
                                     line.shape.empty() ? "no shape" : line.shape,
                                     std::to_string(line.bytes) + " B"};
-    for (const auto& [title, text] : line.values)
+    auto values = line.values;
+    std::stable_sort(values.begin(), values.end(),
+                     [](const auto& a, const auto& b) { return order_of(a.first) < order_of(b.first); });
+    for (const auto& [title, text] : values)
       row.push_back(printable(short_title(title) + ' ' + (text.empty() ? "-" : text)));
     if (!line.kept.empty()) row.push_back(printable(kept_words(line.kept)));
     table.add(std::move(row));
@@ -208,6 +222,83 @@ void TextListing::finish(const DumpProvenance& provenance) const {
               count_text(sums_.tensors, "tensor").c_str(), byte_text(sums_.bytes).c_str());
   const std::string from = provenance_text(provenance);
   if (!from.empty()) std::printf("from %s\n", from.c_str());
+}
+
+bool SortedListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
+  ++sums_.records;
+  RecordTensors tensors = file.tensors();
+  for (RecordTensor tensor; tensors.next(tensor);) {
+    TensorDigest digest;
+    Numbers numbers;
+    if (digest_tensor(file, tensor, false, 0, nullptr, digest, error) && digest.are_numbers) {
+      const Statistics& all = digest.statistics;
+      if (all.finite() != 0) {
+        numbers[2] = all.min();
+        numbers[3] = all.max();
+        numbers[4] = all.mean();
+        numbers[5] = all.l2();
+      }
+      numbers[7] = static_cast<double>(all.nan());
+      numbers[8] = static_cast<double>(all.infinite());
+    }
+    numbers[1] = static_cast<double>(tensor.bytes);
+    add(record, numbers,
+        {tensor.is_output ? "output" : "input", std::to_string(tensor.index), dtype_text(tensor),
+         tensor.has_shape ? shape_text(tensor.shape()) : "no shape"});
+  }
+  return error.empty();
+}
+
+void SortedListing::show(const ShownRecord& record, const StatisticsRecord& statistics) {
+  ++sums_.records;
+  for (const StatisticsLine& line : statistics.lines) {
+    const TensorSummary told = summary_of(line);
+    Numbers numbers = {std::nullopt, std::nullopt, told.min, told.max, told.mean, told.l2_norm};
+    numbers[1] = static_cast<double>(line.bytes);
+    if (told.nans) numbers[7] = static_cast<double>(*told.nans);
+    if (told.negative_infinities && told.positive_infinities)
+      numbers[8] = static_cast<double>(*told.negative_infinities + *told.positive_infinities);
+    add(record, numbers,
+        {line.is_output ? "output" : "input", std::to_string(line.index), line.dtype, line.shape});
+  }
+}
+
+void SortedListing::add(const ShownRecord& record, Numbers numbers, std::vector<std::string> of_tensor) {
+  ++sums_.tensors;
+  if (record.place) numbers[0] = static_cast<double>(record.place->step);
+  if (numbers[2] && numbers[3]) numbers[6] = std::max(std::fabs(*numbers[2]), std::fabs(*numbers[3]));
+  Row row = {numbers,
+             {record.name ? std::string(record.name->name) : record.found.real_name,
+              record.name ? std::string(record.name->type) : "",
+              record.place ? std::string(record.place->model) : "-"}};
+  row.cells.insert(row.cells.end(), of_tensor.begin(), of_tensor.end());
+  for (std::optional<double>& number : row.numbers) {
+    row.cells.push_back(number ? number_text(*number) : "-");
+    if (number && std::isnan(*number)) number.reset();
+  }
+  rows_.push_back(std::move(row));
+  if (rows_.size() / 2 > top_) drop_rest();
+}
+
+/// Sorts; what has no such number comes last.
+void SortedListing::drop_rest() {
+  const auto at =
+      static_cast<std::size_t>(std::find(std::begin(kKeys), std::end(kKeys), key_) - std::begin(kKeys));
+  std::stable_sort(rows_.begin(), rows_.end(), [at](const Row& a, const Row& b) {
+    if (at >= a.numbers.size()) return a.cells[at - a.numbers.size()] < b.cells[at - a.numbers.size()];
+    return at == 0 ? a.numbers[at] < b.numbers[at] : a.numbers[at] > b.numbers[at];
+  });
+  if (rows_.size() > top_) rows_.resize(top_);
+}
+
+void SortedListing::finish(const DumpProvenance&) {
+  drop_rest();
+  Table table("", "lllrlrllr");
+  table.add({"NAME", "TYPE", "MODEL", "ROLE", "", "DTYPE", "SHAPE", "STEP", "BYTES", "MIN", "MAX", "MEAN",
+             "L2", "ABSMAX", "NAN", "INF"});
+  for (Row& row : rows_) table.add(std::move(row.cells));
+  table.print();
+  std::printf("\n%zu of %s\n", rows_.size(), count_text(sums_.tensors, "tensor").c_str());
 }
 
 }  // namespace opdump::tool

@@ -16,6 +16,7 @@ class Statistics {
         min_ = number < min_ ? number : min_;
         max_ = number > max_ ? number : max_;
         sum_ += number;
+        squares_ += number * number;
         scaled_sum_ += number * kScale;
         ++finite_;
       } else if (std::isnan(number)) {
@@ -37,6 +38,7 @@ class Statistics {
     const double count = static_cast<double>(finite_);
     return std::isfinite(sum_) ? sum_ / count : scaled_sum_ / count / kScale;
   }
+  double l2() const { return std::sqrt(squares_); }
 
  private:
   /// Keeps a second sum finite where numbers near the end of the range make the first one overflow.
@@ -45,6 +47,7 @@ class Statistics {
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
   double sum_ = 0;
+  double squares_ = 0;
   double scaled_sum_ = 0;
   std::uint64_t finite_ = 0;
   std::uint64_t nan_ = 0;
