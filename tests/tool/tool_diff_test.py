@@ -195,6 +195,27 @@ class Diff(Case):
         self.statistics('D', 1, '3', '1', shape='4')
         self.assertEqual(self.say('C', 'D', expect=1), '2 runs, 2 tensors: statistics of 1 differs, 1 the same')
 
+    def test_of_a_fleet_the_devices_that_leave_the_others_are_named(self):
+        for run in range(1000):
+            odd = {17: 1, 500: 2}.get(run, 9)  # the first operator that computes something else
+            self.run_of('d%04d' % run, lambda at, op: (op, run) if op >= odd else op, ops=3, steps=1)
+        runs = ['d%04d' % run for run in range(1000)]
+        out, _ = self.run_tool('diff', '--fleet', *runs, expect=1)
+        self.assertEqual(out.splitlines(), [
+            '1000 runs, 3 tensors: 2 leave the others, 998 as most are at all tensors',
+            '  d0017 from output 0 of op1 (Add) of net at step 0 on: 2 differ, 1 as most',
+            '  d0500 from output 0 of op2 (Add) of net at step 0 on: 1 differ, 2 as most'])
+        told = json.loads(self.run_tool('diff', '--fleet', '--json', *runs, expect=1)[0])
+        self.assertEqual([(one['name'], one['op'], one['differs']) for one in told['outliers']],
+                         [('d0017', 'op1', 2), ('d0500', 'op2', 1)])
+        self.run_tool('diff', '--fleet', *runs[18:30], expect=0)
+        self.run_tool('diff', '--fleet', *runs[:2], expect=2)
+        for run in 'ABCD':
+            self.statistics(run, 0, '4' if run == 'C' else '3', '1')
+            self.statistics(run, 1, str(ord(run)), '1')
+        self.assertEqual(self.say('--fleet', *'ABCD', expect=1), '4 runs, 2 tensors: 1 leaves the others, 3 as most '
+                         'are where they could be compared')
+
     def test_statistics_are_never_held_against_others_or_elements(self):
         self.statistics('A', 0, '3', '1')
         self.statistics('B', 0, '3', '1', titles='Max Value,Avg Value')

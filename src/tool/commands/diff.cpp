@@ -31,6 +31,7 @@ constexpr char kDiffHelp[] =
 
 usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
        opdump diff RUN... --write SIGNATURE
+       opdump diff --fleet RUN RUN RUN... [--json]
 
   RUN                a dump with digests ("opdump": {"digest": ...}), with tensors, with statistics or with what a
                      privacy keeps, a flash image, or a signature. Of tensors the digests are computed, in the
@@ -39,7 +40,9 @@ usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
       --against RUN  a run of the other side; may come several times
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
-      --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
+      --fleet        each RUN is a device: names those that have something else than most at a tensor, and the
+                 first tensor where they leave the others
+  --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
                      journal) or journals tell of another file of a model
       --json         everything as JSON on stdout
 
@@ -77,6 +80,7 @@ struct DiffOptions {
   std::vector<std::string> against;
   std::optional<std::string> write;
   bool any_model = false;
+  bool fleet = false;
   bool json = false;
 };
 
@@ -212,20 +216,69 @@ void print_json(const RunTable& table, const RunDifferences& differences, const 
   std::puts(json.take().c_str());
 }
 
+/// Names the runs that leave the others, those that do so first in front; returns the exit status.
+int print_fleet(const RunTable& table, const RunDigest& nothing, bool complete, bool json) {
+  const std::vector<FleetRun> fleet = judge_fleet(table, nothing);
+  std::vector<std::size_t> place_in_order(table.places().size());
+  for (std::size_t i = 0; i < table.order().size(); ++i) place_in_order[table.order()[i]] = i;
+  std::vector<std::size_t> outliers;
+  std::size_t whole = 0, none = 0;
+  for (std::size_t run = 0; run < fleet.size(); ++run) {
+    const FleetRun& one = fleet[run];
+    if (one.differs != 0) outliers.push_back(run);
+    whole += one.agrees == table.places().size() ? 1 : 0;
+    none += one.agrees + one.differs == 0 ? 1 : 0;
+  }
+  std::stable_sort(outliers.begin(), outliers.end(), [&](std::size_t a, std::size_t b) {
+    return place_in_order[fleet[a].first] < place_in_order[fleet[b].first];
+  });
+  JsonWriter out;
+  out.open('{').key("runs").number(fleet.size()).key("tensors").number(table.places().size());
+  out.key("agree").number(whole).key("not_compared").number(none).key("complete").flag(complete);
+  out.key("outliers").open('[');
+  if (!json) {
+    const std::size_t part = fleet.size() - whole - outliers.size() - none;
+    print_line(
+        count_text(fleet.size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": " +
+        CountWords()
+            .add(outliers.size(), "", outliers.size() == 1 ? " leaves the others" : " leave the others")
+            .add(whole, "", " as most are at all tensors")
+            .add(part, "", " as most are where they could be compared")
+            .add(none, "", " not compared")
+            .text() +
+        (complete ? "" : ", without what could not be read"));
+  }
+  for (const std::size_t run : outliers) {
+    const FleetRun& one = fleet[run];
+    if (json) {
+      out.line(2).open('{').key("name").text(table.runs()[run].name);
+      write_place(out, table, one.first).key("differs").number(one.differs).key("agrees").number(one.agrees);
+      out.key("lacks").number(one.lacks).key("not_compared").number(one.not_compared).close('}');
+    } else {
+      print_line("  " + table.runs()[run].name + " from " + place_text(table, one.first) + " on: " +
+                 CountWords().add(one.differs, "", " differ").add(one.agrees, "", " as most").text());
+    }
+  }
+  if (json) std::puts(out.line().close(']').close('}').take().c_str());
+  if (none == fleet.size()) return kExitUsage;
+  return complete && whole == fleet.size() ? kExitOk : kExitFailed;
+}
+
 }  // namespace
 
 int run_diff(Words words) {
   DiffOptions options;
   std::vector<std::string> rest;
   const Option list[] = {
-      {.name = "--against", .texts = &options.against},
-      {.name = "--write", .text = &options.write},
-      {.name = "--any-model", .flag = &options.any_model},
+      {.name = "--against", .texts = &options.against},    {.name = "--write", .text = &options.write},
+      {.name = "--any-model", .flag = &options.any_model}, {.name = "--fleet", .flag = &options.fleet},
       {.name = "--json", .flag = &options.json},
   };
   if (const std::optional<int> exit_code = read_options({"diff", kDiffHelp, list}, words, rest))
     return *exit_code;
   if (rest.empty()) return usage_error("diff", "a RUN is missing");
+  if (options.fleet && (options.write || !options.against.empty()))
+    return usage_error("diff", "'--fleet' has no sides and writes no signature");
 
   const SearchReport report = {[](const std::string& message) { say("opdump: " + message); },
                                [](const std::string& message) { say("opdump: " + message); }};
@@ -249,6 +302,10 @@ int run_diff(Words words) {
     return kExitUsage;
   }
   for (const std::string& unlike : unlike_runs(table)) say("opdump: " + unlike);
+  if (options.fleet && table.runs().size() < 3)
+    return usage_error("diff", "'--fleet' takes three runs or more: of two, none is the other one");
+  if (options.fleet)
+    return print_fleet(table, sum_of_nothing(reader.algorithm()), reader.complete(), options.json);
   const bool one_each = !has_sides && table.runs().size() == rest.size();
   RunCounts counts;
   const RunDifferences differences = judge_runs(table, one_each, sum_of_nothing(reader.algorithm()), counts);

@@ -1,7 +1,9 @@
 #include "src/tool/judge/diff/run_verdicts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "src/tool/cli/progress.hpp"
 
@@ -156,6 +158,40 @@ RunDifferences judge_runs(const RunTable& table, bool by_groups, const RunDigest
     if (difference.verdict != RunVerdict::missing && !agrees) difference.verdict = RunVerdict::flaky;
   }
   return differences;
+}
+
+std::vector<FleetRun> judge_fleet(const RunTable& table, const RunDigest& nothing) {
+  std::vector<FleetRun> fleet(table.runs().size());
+  Progress progress(table.order().size(), "comparing runs");
+  for (const std::size_t place : table.order()) {
+    progress.add();
+    std::map<std::pair<std::uint16_t, std::array<std::byte, 16>>, std::size_t> counts;
+    std::map<std::uint16_t, std::size_t> of_basis;
+    for (std::size_t run = 0; run < fleet.size(); ++run) {
+      const RunDigest one = table.at(run, place);
+      if (one.state != State::there || one == nothing) continue;
+      ++counts[{one.basis, one.bytes}];
+      ++of_basis[one.basis];
+    }
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const std::size_t comparable = most == counts.end() ? 0 : of_basis[most->first.first];
+    const bool is_known = comparable > 2 && 2 * most->second > comparable;
+    for (std::size_t run = 0; run < fleet.size(); ++run) {
+      const RunDigest one = table.at(run, place);
+      FleetRun& judged = fleet[run];
+      if (one.state == State::absent) {
+        ++judged.lacks;
+      } else if (!is_known || one.state != State::there || one.basis != most->first.first) {
+        ++judged.not_compared;
+      } else if (one.bytes == most->first.second) {
+        ++judged.agrees;
+      } else if (judged.differs++ == 0) {
+        judged.first = place;
+      }
+    }
+  }
+  return fleet;
 }
 
 bool are_statistics(const RunTable& table, std::size_t place) {

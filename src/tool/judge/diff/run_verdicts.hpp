@@ -48,6 +48,18 @@ struct RunCounts {
 /// the digest of no bytes.
 RunDifferences judge_runs(const RunTable& table, bool by_groups, const RunDigest& nothing, RunCounts& counts);
 
+/// How one run of many stands to what most of them have.
+struct FleetRun {
+  std::size_t agrees = 0;        ///< rows with what more than half of the runs have
+  std::size_t differs = 0;       ///< rows with something else of the same kind
+  std::size_t lacks = 0;         ///< rows that only others have
+  std::size_t not_compared = 0;  ///< without a majority, elements, or what is of the majority's kind
+  std::size_t first = 0;         ///< the first place that differs, in the order of execution
+};
+
+/// Of each run of `table`, by what most runs have at a place; three at least have to have it.
+std::vector<FleetRun> judge_fleet(const RunTable& table, const RunDigest& nothing);
+
 /// What the runs have at `place` are statistics.
 bool are_statistics(const RunTable& table, std::size_t place);
 
