@@ -42,6 +42,21 @@ exit status
   2  the command line is wrong
 )";
 
+/// What is no key and stands in documents and logs beside keys.
+struct ExplainedTerm {
+  std::string_view name, what;
+};
+constexpr ExplainedTerm kTerms[] = {
+    {"MINDSPORE_DUMP_CONFIG",
+     "an environment variable: the path of the data_dump.json that a program of MindSpore starts with"},
+    {"MS_DIAGNOSTIC_DATA_PATH",
+     "an environment variable: where the \"path\" of a data_dump.json is empty, files lie in debug_dump below it"},
+    {"rank_id",
+     "a part of MindSpore's paths, rank_{rank_id}: the number of the process in the training, or 0"},
+    {"data_index",
+     "a part of CANN's paths: the step, as dump_step counts it, or a number from 0 on, 1 more for each step"},
+};
+
 void print(const ConfigKey& key) {
   const auto line = [](const char* head, std::string_view text) {
     std::printf("  %-8s %.*s\n", head, static_cast<int>(text.size()), text.data());
@@ -180,6 +195,12 @@ int run_explain(Words words) {
     known.push_back(key.name);
     if (key.name != names[0]) continue;
     print(key);
+    told = true;
+  }
+  for (const ExplainedTerm& term : kTerms) {
+    known.push_back(term.name);
+    if (term.name != names[0]) continue;
+    print_line(std::string(term.name) + ": " + std::string(term.what));
     told = true;
   }
   if (print_object(names[0], told)) return kExitOk;
