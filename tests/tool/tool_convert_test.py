@@ -320,6 +320,9 @@ class Convert(Case):
             [tensor(3, [2], b'ab', 0)], [tensor(0, [9], b'xyz'), tensor(27, [1], b'\x80\x3f')], 'net/conv/Conv2D-op7',
             buffers=[b'l1', b''], spaces=[b'log'], tail=b'!')
         self.write(NAME, content)
+        self.assertRegex(self.run_tool('show', NAME)[0], r'\n  l1buffer +0 +2 B\n  l1buffer +1 +0 B\n  space +0 +3 B\n')
+        self.assertEqual([(blob['kind'], blob['bytes']) for blob in json.loads(
+            self.run_tool('show', NAME, '--json')[0])['records'][0]['blobs']], [('l1buffer', 2), ('l1buffer', 0), ('space', 3)])
         self.run_tool('convert', '-d', NAME, '-out', 'out')
         names = ['input.0.npy', 'l1buffer.0.bin', 'l1buffer.1.bin', 'output.0.npy', 'output.1.npy', 'space.0.bin']
         self.assertEqual(self.files('out'), [NAME + '.' + name for name in names])

@@ -147,10 +147,7 @@ bool RecordConverter::write_op_debug(const FoundFile& found, const RecordTensor&
 
 void RecordConverter::write_blob(const FoundFile& found, const RecordBlob& blob) {
   mapping_row_.clear();
-  const std::string type = blob.kind == RecordBlob::Kind::workspace ? "space"
-                           : blob.type == 0                         ? "l1buffer"
-                                                                    : "buffer" + std::to_string(blob.type);
-  const std::string part = type + '.' + std::to_string(blob.index);
+  const std::string part = blob_word(blob) + '.' + std::to_string(blob.index);
   std::string reason;
   OutputFile out;
   if (create(out, found.real_name + '.' + part + ".bin", ".bin", reason) &&

@@ -154,7 +154,19 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     json_.close('}');
     print();
   }
-  json_.close(']').close('}');
+  json_.close(']');
+  RecordBlob blob;
+  if (tensors.next(blob)) {
+    json_.key("blobs").open('[');
+    do {
+      json_.open('{').key("kind").text(blob_word(blob)).key("index").number(blob.index);
+      json_.key("bytes").number(blob.bytes).close('}');
+      sums_.bytes += blob.bytes;
+      print();
+    } while (tensors.next(blob));
+    json_.close(']');
+  }
+  json_.close('}');
   print();
   return error.empty();
 }

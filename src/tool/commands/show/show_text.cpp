@@ -213,6 +213,10 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     add_detail(digest, table);
     if (++rows % kMostRows == 0) table.print();
   }
+  for (RecordBlob blob; tensors.next(blob); ++rows % kMostRows == 0 ? table.print() : void()) {
+    table.add({blob_word(blob), std::to_string(blob.index), "", "", "", std::to_string(blob.bytes) + " B"});
+    sums_.bytes += blob.bytes;
+  }
   table.print();
   return error.empty();
 }

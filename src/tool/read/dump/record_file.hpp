@@ -51,6 +51,12 @@ class RecordTensors {
   std::variant<NanoReader, ProtoReader, std::optional<RecordTensor>> reader_;
 };
 
+/// What the vendor's reader calls it.
+inline std::string blob_word(const RecordBlob& blob) {
+  if (blob.kind == RecordBlob::Kind::workspace) return "space";
+  return blob.type == 0 ? "l1buffer" : "buffer" + std::to_string(blob.type);
+}
+
 /// One untrusted dump record: a nano, protobuf or NumPy file. Large files are read in blocks, not through a
 /// map: kernels map as much as the page cache holds in one piece, so memory would grow with the file. One
 /// object serves many files, one after another.
