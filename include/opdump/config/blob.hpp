@@ -140,7 +140,7 @@ class PlanReader {
     switch (kind) {
       case PlanKind::columns: {
         const StatBits bit = *reinterpret_cast<const StatBits*>(element);
-        return std::has_single_bit(bit) && bit <= kStatSha1;
+        return bit != 0 && (bit & (bit - 1)) == 0 && bit <= kStatSha1;
       }
       case PlanKind::pattern_steps:
         return reinterpret_cast<const NameStep*>(element)->kind <= NameStep::Kind::end;
