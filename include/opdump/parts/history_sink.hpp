@@ -28,8 +28,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// of `trigger` is a trigger.
 ///
 /// When the memory is full, the oldest step goes; an object that does not fit beside its own step is refused
-/// with `no_space`, as are lines of a journal. Root, directory and file of a name are 400 bytes together at
-/// most. A session that writes here keeps no journal, because the journal would name objects that are gone.
+/// with `no_space`, as are lines of a journal. Root, directory and file of a name are kMostNameBytes together
+/// at most, which is what a TreeSink takes; with less than kLongNamesFrom of memory, kShortNameBytes. A
+/// session that writes here keeps no journal, because the journal would name objects that are gone.
 ///
 /// A trigger makes one call hand on the whole history. Where calls must be short, as under a watchdog, the
 /// program asks for pieces: what is to be handed on then waits in the memory, and leaves it by calls of
@@ -47,6 +48,9 @@ class HistorySink final : public TriggeredHistory {
  public:
   static constexpr std::size_t kBlockBytes = 512;
   static constexpr std::size_t kMaxModels = StepCount::kMaxModels;
+  static constexpr std::size_t kShortNameBytes = 400;
+  static constexpr std::size_t kMostNameBytes = 3072;
+  static constexpr std::size_t kLongNamesFrom = 32 * 1024;
 
   /// Until `configure`, keeps nothing and hands everything on at once.
   explicit HistorySink(Sink& sink) : sink_(&sink) {}
@@ -73,7 +77,8 @@ class HistorySink final : public TriggeredHistory {
     in_pieces_ = partner_lost_ = false;
     handing_on_until_ = 0;
     steps_ = {};
-    const std::size_t count = memory.size() / sizeof(Block);
+    long_name_ = memory.last(memory.size() < kLongNamesFrom ? 0 : kMostNameBytes);
+    const std::size_t count = (memory.size() - long_name_.size()) / sizeof(Block);
     for (std::size_t i = 0; i < count; ++i) {
       Block& block = *::new (&blocks_[i]) Block;
       block.next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNone;
@@ -209,17 +214,15 @@ class HistorySink final : public TriggeredHistory {
     [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};
   };
 
-  /// So that a name lies in one piece.
-  static constexpr std::size_t kMaxNameBytes = 400;
-  static_assert(sizeof(Head) + kMaxNameBytes <= sizeof(Block::bytes));
+  static_assert(sizeof(Head) + kShortNameBytes <= sizeof(Block::bytes));
 
   Head& head_of(std::uint32_t object) {
     return *std::launder(reinterpret_cast<Head*>(blocks_[object].bytes));
   }
 
   Result<std::uint32_t> make(Kind kind, const ObjectName& name) {
-    if (name.root.size() + name.directory.size() + name.file.size() > kMaxNameBytes)
-      return Status::name_too_long;
+    const std::size_t most = long_name_.empty() ? kShortNameBytes : kMostNameBytes;
+    if (name.root.size() + name.directory.size() + name.file.size() > most) return Status::name_too_long;
     follow_step(name.facts);
     const std::uint32_t object = take_block();
     if (object == kNone) return Status::no_space;
@@ -232,7 +235,11 @@ class HistorySink final : public TriggeredHistory {
     head.directory_bytes = static_cast<std::uint16_t>(name.directory.size());
     head.file_bytes = static_cast<std::uint16_t>(name.file.size());
     head.facts = name.facts;
-    for (const std::string_view text : {name.root, name.directory, name.file}) add(object, as_bytes(text));
+    for (const std::string_view text : {name.root, name.directory, name.file}) {
+      if (add(object, as_bytes(text))) continue;
+      release(object);
+      return Status::no_space;
+    }
     return object;
   }
 
@@ -405,10 +412,14 @@ class HistorySink final : public TriggeredHistory {
     return bytes;
   }
 
-  /// What a block of the first object has of its bytes.
+  /// Bytes of the first object in one of its blocks, without its name.
   Bytes bytes_in(std::uint32_t block) {
-    const std::size_t skipped = block == first_ ? sizeof(Head) + name_bytes(head_of(first_)) : 0;
-    return Bytes(blocks_[block].bytes, blocks_[block].used).subspan(skipped);
+    std::size_t skipped = sizeof(Head) + name_bytes(head_of(first_));
+    const auto used = [&](std::uint32_t at) {
+      return skipped < blocks_[at].used ? skipped : std::size_t{blocks_[at].used};
+    };
+    for (std::uint32_t at = first_; at != block && skipped != 0; at = blocks_[at].next) skipped -= used(at);
+    return Bytes(blocks_[block].bytes, blocks_[block].used).subspan(used(block));
   }
 
   void count_lost(Status status, std::uint32_t objects) {
@@ -474,11 +485,25 @@ class HistorySink final : public TriggeredHistory {
   ObjectName name_of(std::uint32_t object) {
     const Head& head = head_of(object);
     const char* at = reinterpret_cast<const char*>(blocks_[object].bytes) + sizeof(Head);
+    if (sizeof(Head) + name_bytes(head) > sizeof(Block::bytes)) at = join_name(object);
     ObjectName name = {{at, head.root_bytes},
                        {at + head.root_bytes, head.directory_bytes},
                        {at + head.root_bytes + head.directory_bytes, head.file_bytes}};
     name.facts = head.facts;
     return name;
+  }
+
+  /// Lays a name that is in several blocks in one piece.
+  const char* join_name(std::uint32_t object) {
+    std::size_t skipped = sizeof(Head), got = 0;
+    for (std::uint32_t at = object; at != kNone && got < long_name_.size(); at = blocks_[at].next) {
+      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
+      const std::size_t room = long_name_.size() - got;
+      std::memcpy(long_name_.data() + got, part.data(), part.size() < room ? part.size() : room);
+      got += part.size();
+      skipped = 0;
+    }
+    return reinterpret_cast<const char*>(long_name_.data());
   }
 
   static std::size_t name_bytes(const Head& head) {
@@ -492,6 +517,7 @@ class HistorySink final : public TriggeredHistory {
 
   Sink* sink_;
   MutableBytes memory_{};
+  MutableBytes long_name_{};  ///< of `memory_`, for a name that is in several blocks
   Block* blocks_ = nullptr;
   std::uint32_t free_ = kNone;
   std::uint32_t first_ = kNone;  ///< of the objects that are kept
