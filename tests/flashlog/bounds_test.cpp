@@ -38,6 +38,56 @@ TEST_CASE("flash log: a drain programs no more than its bound, and erases only a
   }
 }
 
+TEST_CASE("flash log: a drain's bound is at most half as much again as what drains do") {
+  for (const std::uint32_t budget : {512u, 1000u, 2000u}) {
+    CAPTURE(budget);
+    const std::uint32_t bound = FlashLog::most_bytes(budget + ErasesAhead::kBeyondBudget);
+    std::uint32_t most = 0;
+    for (const std::uint32_t tensor_bytes : {1u, 200u, 3000u, 7000u}) {
+      CAPTURE(tensor_bytes);
+      DrainingFirmware firmware(
+          {.part = {.block_bytes = 65536, .block_count = 8, .program_bytes = 1, .bits_only_clear = true},
+           .tensor_bytes = tensor_bytes,
+           .budget = budget});
+      for (int round = 0; round < 1000; ++round) {
+        for (int step = 0; round % 8 == 0 && step < 8; ++step) firmware.step();
+        REQUIRE(firmware.erase_ahead() == Status::ok);
+        const std::uint32_t before = firmware.log.ready_bytes();
+        const std::size_t moved = firmware.session.drain_some(budget);
+        const std::uint32_t added = before - firmware.log.ready_bytes();
+        CHECK(added <= FlashLog::most_bytes(static_cast<std::uint32_t>(moved)));
+        most = std::max(most, added);
+      }
+    }
+    CHECK(most <= bound);
+    CHECK(3 * most >= 2 * bound);
+  }
+}
+
+TEST_CASE("flash log: the loop that erases where a drain would lack room loses nothing") {
+  for (const std::uint32_t tensor_bytes : {8u, 64u, 300u}) {
+    CAPTURE(tensor_bytes);
+    DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 24, .program_bytes = 4},
+                               .tensor_bytes = tensor_bytes,
+                               .budget = 1024,
+                               .prepared_blocks = 1});
+    std::uint32_t drains = 0;
+    for (int turn = 0; turn < 3000; ++turn) {
+      firmware.step();
+      while (!firmware.ready() && firmware.log.erase_ahead().value()) {
+      }
+      if (!firmware.ready()) continue;
+      firmware.drain();
+      ++drains;
+    }
+    CHECK(drains == 3000);
+    CHECK(firmware.finalize() == Status::ok);
+    const DumpCounts counts = firmware.session.counts();
+    CHECK(counts.written == 3000);
+    CHECK(counts.lost() == 0);
+  }
+}
+
 TEST_CASE("flash log: finalize in steps ends what is left of large records") {
   DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 24, .program_bytes = 4},
                              .tensor_bytes = 7000,

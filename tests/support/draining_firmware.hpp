@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platform/baremetal/tick_clock.hpp"
-#include "platform/flashlog/flash_log.hpp"
+#include "platform/flashlog/erases_ahead.hpp"
 #include "tests/support/flash_emulator.hpp"
 #include "tests/support/one_op_session.hpp"
 
@@ -123,11 +123,9 @@ class DrainingFirmware {
   static constexpr std::uint32_t kPageBytes = 256;
 
  private:
-  /// A record's head in the ring: what the ring tells of it, its names and its nano head.
-  static constexpr std::uint32_t kMostHead = 500;
-  static constexpr std::uint32_t kMostPiece = 255;
-
-  static std::uint32_t most_moved(std::uint32_t budget) { return budget + kMostPiece + kMostHead; }
+  static std::uint32_t most_moved(std::uint32_t budget) {
+    return budget + flashlog::ErasesAhead::kBeyondBudget;
+  }
 
   const DrainSetup setup_;
 
