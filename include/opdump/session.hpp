@@ -471,6 +471,10 @@ class BasicSession {
   /// Lets the config in force go unless models are loaded under it.
   void leave_config();
 
+  /// Tells the journal that `model` was not loaded, unless `status` says that it was or a rule of the privacy
+  /// has told. Returns `status`.
+  Status tell_refused(Status status, const ModelDesc& model);
+
   /// Tells log and journal of `target` what `for_each(use)` calls `use(NeverCaptured)` for.
   template <class ForEach>
   void tell_never(std::uint8_t target, const ForEach& for_each);

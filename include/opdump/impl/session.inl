@@ -198,7 +198,7 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
   if (!plan.bits.empty()) enter(plan);
   // A model that a config refuses was loaded all the same.
   if (status == Status::ok || (!build::kLean && status == Status::config_refused)) open_account(plan, index);
-  return status;
+  return tell_refused(status, model);
 }
 
 template <class Memory>
@@ -220,10 +220,21 @@ inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const Mo
   if (!config_ || status != Status::ok) plan = ModelPlan{};
   plan.model = &model;
   plan.session = &context_;
-  if (plan.bits.empty()) return status;
+  if (plan.bits.empty()) return tell_refused(status, model);
   enter(plan);
   if constexpr (!build::kLean) {
     if (wants_listed(*config_)) begin_plan_account(plan);
+  }
+  return status;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::tell_refused(Status status, [[maybe_unused]] const ModelDesc& model) {
+  if constexpr (!build::kLean) {
+    if (status != Status::ok && status != Status::config_refused && context_.target != Targets::kNone)
+      tell_never(context_.target, [&model](const auto& use) {
+        use(NeverCaptured{.cause = NeverCause::refused, .model_id = model.id, .model = model.name});
+      });
   }
   return status;
 }

@@ -33,6 +33,7 @@ enum class NeverCause : std::uint8_t {
   no_private,        ///< no tensor of the model is one that the rule of the privacy names
   no_private_model,  ///< of this rule for models none was loaded; without a name: no rule is for the model
   no_trigger,        ///< no tensor of the model is one that the trigger looks at
+  refused,           ///< loading the model failed, so that none of its operators is captured
 };
 
 struct NeverKind {
@@ -72,8 +73,9 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_private_model", "the rules of the privacy and the models that were loaded are not for each other",
      "rule of the privacy"},
     {"no_trigger", "no tensor of the model is one that it looks at", "trigger"},
+    {"refused", "it was refused when it was loaded, so that none of its operators is captured", "model"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::no_trigger) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::refused) + 1);
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {

@@ -59,6 +59,24 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("account: a model that is refused when it is loaded is told, once for each time") {
+  Bench<> bench;
+  const DumpConfig config = everything();
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(config) == Status::ok);
+  ModelDesc model = kModel;
+  const std::string name(256, 'm');
+  model.name = name;
+  ModelPlanFor<8> plan;
+  CHECK(bench.session.load_model(plan, model) == Status::name_too_long);
+  std::uint8_t bits[8] = {};
+  ModelPlan growing;
+  CHECK(bench.session.load_growing_model(growing, model, bits) == Status::name_too_long);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const std::string line = "never,refused,0,0,9," + std::string(100, 'm') + "/_/";
+  CHECK(never_lines(bench.sink.journals.begin()->second) == Lines{line, line, "never,no_model,0,0,0,_/_/"});
+}
+
 TEST_CASE("account: nothing is told of a dump that has all it asks for") {
   AccountBench bench(everything());
   bench.step({0, 1, 2});
