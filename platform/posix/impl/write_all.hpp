@@ -1,6 +1,9 @@
 #pragma once
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -12,9 +15,38 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Keeps SIGXFSZ from ending the program: where a limit of file sizes is in force, the signal waits while this
+/// lives, and is gone then. The write fails with EFBIG.
+class FileSizeSignal {
+ public:
+  FileSizeSignal() {
+    rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    waits_ = pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0 && sigismember(&before_, SIGXFSZ) == 0;
+  }
+  FileSizeSignal(const FileSizeSignal&) = delete;
+  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
+
+  ~FileSizeSignal() {
+    if (!waits_) return;
+    sigset_t pending;
+    int number;
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1) sigwait(&signal_, &number);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_;
+  sigset_t before_;
+  bool waits_ = false;
+};
+
 /// Writes all `parts` to `file`, in order, with as few calls as the system allows. Returns 0 or the errno;
 /// after an error any number of the bytes may have been written. 1 KiB of stack.
 [[nodiscard]] inline int write_all(int file, std::span<const Bytes> parts) {
+  const FileSizeSignal waits;
   constexpr std::size_t kVectors = 64;
   static_assert(kVectors <= IOV_MAX);
   iovec vectors[kVectors];

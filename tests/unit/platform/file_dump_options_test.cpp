@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -206,7 +205,6 @@ TEST_CASE("file dump: a journal that cannot be written to its end does not pass 
   CHECK(in_child([&config] {
           // No file can grow beyond that: the records are smaller, the journal is not.
           const rlimit limit = {.rlim_cur = 1024, .rlim_max = RLIM_INFINITY};
-          signal(SIGXFSZ, SIG_IGN);
           OPDUMP_CHILD_CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
           HostMemory memory;
           posix::BasicFileDump<HostMemory, 4096> dump(memory);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -82,7 +81,6 @@ bool drop_root(const fs::path& new_owner_of) {
 /// The first writes beyond `bytes` of a file come back short, the next ones fail.
 void limit_file_size(rlim_t bytes) {
   const rlimit limit{.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
-  signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
