@@ -142,8 +142,9 @@ class BasicSession {
   /// program may repeat it where a flash log that goes round could have taken the line. A build in which
   /// nobody calls it has no code for it. `invalid_argument` as `check(step)`; `not_supported` without a
   /// journal; `not_initialised` before `init`; `drainer_attached` when the call comes from within draining;
-  /// `timeout` when the drain thread did not come to it within `block_limit_ms`: nothing is told. What the
-  /// sink refuses, `journal_failure` tells: the times then stay as the clock had them.
+  /// `timeout` when the drain thread did not come to it, once its sink rested, within `block_limit_ms` or a
+  /// second, whichever is more: nothing is told. What the sink refuses, `journal_failure` tells: the times
+  /// then stay as the clock had them.
   [[nodiscard]] Status tell_clock(const ClockStep& step);
 
   /// The same from the context that drains, between two calls of `drain_some`, while no other context puts a
@@ -429,8 +430,7 @@ class BasicSession {
   void do_job();
 
   /// On the control context: calls `use()` where it does not meet the drain context, which is this one
-  /// without a drain thread. False when the drain thread did not come to it within `block_limit_ms`: not
-  /// called.
+  /// without a drain thread. False when the drain thread did not come to it, as `tell_clock` says: not called.
   template <class Use>
   bool on_drain_context(const Use& use);
 

@@ -44,7 +44,7 @@ class FakeMemory final : public DeviceMemory {
 };
 
 /// Keeps committed objects in memory, and can be made to fail at its n-th call.
-class FakeSink final : public Sink {
+class FakeSink : public Sink {
  public:
   Result<ObjectId> begin(const ObjectName& name) override {
     if (const Status status = next_call(); status != Status::ok) return status;

@@ -606,9 +606,12 @@ inline bool BasicSession<Memory>::on_drain_context(const Use& use) {
   }
   Job job = {[](const void* of) { (*static_cast<const Use*>(of))(); }, &use};
   job_.store(&job, std::memory_order_seq_cst);
+  // A turn that began before does not see the job, however long its sink takes.
+  plans_.wait_for_turn(*context_.clock);
   // acquire: what the job did comes before; pairs with the release in `do_job`.
   const auto is_done = [this] { return job_.load(std::memory_order_acquire) == nullptr; };
-  if (wait_for_drainer(is_done, context_.block_limit_ms) == Status::ok) return true;
+  const std::uint32_t limit_ms = context_.block_limit_ms < 1000 ? 1000 : context_.block_limit_ms;
+  if (wait_for_drainer(is_done, limit_ms) == Status::ok) return true;
   job_.store(nullptr, std::memory_order_seq_cst);
   plans_.wait_for_turn(*context_.clock);
   return job.done;

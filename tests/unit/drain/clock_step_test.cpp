@@ -9,6 +9,7 @@
 #include "platform/posix/drain_thread.hpp"
 #include "tests/support/c_api_dump.hpp"
 #include "tests/support/journal_account.hpp"
+#include "tests/support/one_op_session.hpp"
 #include "tests/support/session_bench.hpp"
 
 using namespace opdump;
@@ -102,6 +103,35 @@ TEST_CASE("clock step: a drain thread tells it") {
   REQUIRE(bench.session.finalize() == Status::ok);
   REQUIRE(bench.sink.journals.size() == 1);
   CHECK(count_of(bench.sink.journals.begin()->second, kStepLine) == 1);
+}
+
+TEST_CASE("clock step: a sink that takes longer than any limit delays the line, and loses none") {
+  // Time goes by while somebody waits, and the sink waits for that.
+  struct WaitedClock final : Clock {
+    std::uint64_t unix_us() override { return 1'700'000'000'000'000; }
+    std::int32_t utc_offset_seconds() override { return 0; }
+    std::uint32_t monotonic_ms() override { return now; }
+    void pause() override { now = now < 5000 ? now + 100 : now.load(); }
+    std::atomic<std::uint32_t> now{0};
+  };
+  struct HeldSink final : FakeSink {
+    Status commit(ObjectId id, ObjectId with) override {
+      for (is_held = true; clock.now < 5000;) std::this_thread::yield();
+      return FakeSink::commit(id, with);
+    }
+    WaitedClock clock;
+    std::atomic<bool> is_held{false};
+  } sink;
+  OneOpSession capturing(sink, sink.clock);
+  capturing.start();
+  posix::DrainThread<BasicSession<HostMemory>> thread;
+  REQUIRE(thread.start(capturing.session) == Status::ok);
+  REQUIRE(capturing.step(as_bytes("abc")) == Status::ok);
+  while (!sink.is_held) std::this_thread::yield();
+  CHECK(capturing.session.tell_clock(kClockStep) == Status::ok);
+  thread.stop();
+  CHECK(capturing.session.finalize() == Status::ok);
+  CHECK(count_of(sink.journals.begin()->second, kStepLine) == 1);
 }
 
 TEST_CASE("clock step: a settable clock goes on from the time it is given, and never back") {
