@@ -106,7 +106,9 @@ class DrainingFirmware {
   }
 
   void drain(std::uint32_t budget) {
+    const std::uint32_t ready = log.ready_bytes();
     const std::size_t moved = bounded(budget, [this, budget] { return session.drain_some(budget); });
+    most_added = std::max(most_added, ready - log.ready_bytes());
     CHECK(moved <= most_moved(budget));
   }
 
@@ -142,6 +144,7 @@ class DrainingFirmware {
   std::uint64_t most_erases = 0;    ///< in one bounded call
   std::uint64_t most_programs = 0;  ///< likewise
   std::uint64_t most_read = 0;      ///< likewise, in bytes
+  std::uint32_t most_added = 0;     ///< to the log, by a drain, where no block failed
 
  private:
   baremetal::TickClock clock_{1000};
