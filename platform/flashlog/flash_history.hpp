@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "opdump/impl/drain/step_count.hpp"
+#include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
 #include "platform/flashlog/impl/history_journal.hpp"
@@ -69,7 +70,8 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *RAM.* A page and kPrefixBytes, `memory_bytes(history_steps)`, and this object. No heap. `trigger` may be
 /// called from any context; all other calls as for any sink.
-class FlashHistory final : public Sink {
+template <class Base>
+class BasicFlashHistory final : public Base {
  public:
   static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
 
@@ -89,15 +91,15 @@ class FlashHistory final : public Sink {
 
   /// `device` is the area, `page` as for a FlashLog. Of `options` the policy and the budget do not count.
   /// Until `configure`, keeps nothing and hands everything on at once.
-  FlashHistory(Sink& sink, const Device& device, MutableBytes page, const Options& options = {})
+  BasicFlashHistory(Sink& sink, const Device& device, MutableBytes page, const Options& options = {})
       : sink_(sink), tape_(device, page, options), out_(sink) {}
-  FlashHistory(Sink&, const Device&&, MutableBytes,
-               const Options& = {}) = delete;  // it would end before this
+  BasicFlashHistory(Sink&, const Device&&, MutableBytes,
+                    const Options& = {}) = delete;  // it would end before this
   template <class To>
-  FlashHistory(SealedSink<To>&, const Device&, MutableBytes,
-               const Options& = {}) = delete;  // the area would be in clear
-  FlashHistory(const FlashHistory&) = delete;
-  FlashHistory& operator=(const FlashHistory&) = delete;
+  BasicFlashHistory(SealedSink<To>&, const Device&, MutableBytes,
+                    const Options& = {}) = delete;  // the area would be in clear
+  BasicFlashHistory(const BasicFlashHistory&) = delete;
+  BasicFlashHistory& operator=(const BasicFlashHistory&) = delete;
 
   /// As FlashLog::mount.
   [[nodiscard]] Status mount() { return tape_.mount(); }
@@ -122,7 +124,7 @@ class FlashHistory final : public Sink {
     kept_.use(memory.data() + sizeof(Memory), history_steps);
   }
 
-  // For triggers of a config, as a TriggeredHistory says (triggered_flash_history.hpp).
+  // For triggers of a config, as a TriggeredHistory says.
 
   /// In the memory of the latest `configure`.
   [[nodiscard]] Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) {
@@ -219,9 +221,6 @@ class FlashHistory final : public Sink {
   /// The latest step.
   std::uint64_t step() const { return step_; }
 
-  /// Parts of its journal that the other sink refused.
-  std::uint32_t lost_lines() const { return lost_lines_; }
-
   /// As those of a FlashLog. `prepare` erases nothing that is to be handed on.
   Result<bool> prepare() {
     if (!tape_.may_prepare(needed_sequence())) return false;
@@ -233,7 +232,7 @@ class FlashHistory final : public Sink {
   std::uint32_t boot() const { return tape_.boot(); }
   std::uint32_t retired() const { return tape_.retired(); }
 
-  Result<ObjectId> begin(const ObjectName& name) override {
+  Result<ObjectId> begin(const ObjectName& name) {
     if (history_steps_ == 0) return sink_.begin(name);
     if (const Status status = begin_any(name, 0); status != Status::ok) return status;
     const Result<ObjectId> object = tape_.begin(name);
@@ -242,7 +241,7 @@ class FlashHistory final : public Sink {
     return object;
   }
 
-  Status append(ObjectId object, std::span<const Bytes> parts) override {
+  Status append(ObjectId object, std::span<const Bytes> parts) {
     if (history_steps_ == 0) return sink_.append(object, parts);
     std::uint32_t bytes = 0;
     for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
@@ -259,7 +258,7 @@ class FlashHistory final : public Sink {
     return status;
   }
 
-  Status commit(ObjectId object, ObjectId with = kNoObject) override {
+  Status commit(ObjectId object, ObjectId with = kNoObject) {
     if (history_steps_ == 0) return sink_.commit(object, with);
     if (!may_commit(object, with)) {
       if (with != kNoObject) tape_.abort(with);
@@ -275,17 +274,17 @@ class FlashHistory final : public Sink {
     return status;
   }
 
-  void abort(ObjectId object) override {
+  void abort(ObjectId object) {
     if (history_steps_ == 0) return sink_.abort(object);
     tape_.abort(object);
     ended();
   }
 
-  Status claim_journal(const ObjectName& name) override {
+  Status claim_journal(const ObjectName& name) {
     return history_steps_ == 0 ? sink_.claim_journal(name) : Status::ok;
   }
 
-  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) {
     if (history_steps_ == 0) return sink_.append_lines(name, parts);
     std::uint32_t bytes = 0;
     for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
@@ -299,7 +298,7 @@ class FlashHistory final : public Sink {
     return status;
   }
 
-  Status sync() override {
+  Status sync() {
     if (history_steps_ == 0) return sink_.sync();
     look_for_trigger();
     const Status status = tape_.sync();
@@ -572,7 +571,7 @@ class FlashHistory final : public Sink {
 
   void tell(const WrittenOutMark& mark) {
     const Bytes part = as_bytes(history_lines(out_.line_memory(), mark, counts_));
-    if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++lost_lines_;
+    static_cast<void>(sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}));
   }
 
   Sink& sink_;
@@ -608,9 +607,13 @@ class FlashHistory final : public Sink {
   std::uint32_t handed_before_ = 0;
   std::uint32_t lost_before_ = 0;
   HistoryCounts counts_;
-  std::uint32_t lost_lines_ = 0;
   std::atomic<std::uint8_t> triggered_{0};
 };
+
+using FlashHistory = BasicFlashHistory<Sink>;
+
+/// For a TriggerSink (opdump/parts/trigger_sink.hpp).
+using TriggeredFlashHistory = BasicFlashHistory<TriggeredHistory>;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::flashlog

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "opdump/parts/history_sink.hpp"
-#include "platform/flashlog/triggered_flash_history.hpp"
+#include "platform/flashlog/flash_history.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/flash_history_bench.hpp"
 
@@ -26,7 +26,7 @@ TEST_CASE("flash history: a trigger of a config writes out what it does of a his
     FakeSink other_inner;
     std::vector<std::uint64_t> memory(32768);
     HistorySink in_memory(other_inner, std::as_writable_bytes(std::span(memory)));
-    TriggeredFlashHistory flash(bench.history);
+    FlashHistory& flash = bench.history;
     TriggeredHistory& other = in_memory;
     REQUIRE(flash.keep_steps(setup.history_steps, setup.after_steps) == Status::ok);
     REQUIRE(other.keep_steps(setup.history_steps, setup.after_steps) == Status::ok);

@@ -9,7 +9,6 @@
 #include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/triggered_history.hpp"
 #include "platform/flashlog/flash_history.hpp"
-#include "platform/flashlog/triggered_flash_history.hpp"
 #include "tests/support/flash_emulator.hpp"
 
 namespace opdump::tests {
@@ -27,13 +26,13 @@ struct HistoryInMemory {
 struct HistoryInFlash {
   static constexpr std::uint32_t kPage = 256, kSteps = 4;
 
-  explicit HistoryInFlash(Sink& sink) : area(sink, device, page) {
+  explicit HistoryInFlash(Sink& sink) : history(sink, device, page) {
     part.power_on();
-    area.configure(memory, 0, 0);
-    REQUIRE(area.mount() == Status::ok);
+    history.configure(memory, 0, 0);
+    REQUIRE(history.mount() == Status::ok);
   }
   void between_steps() {
-    while (area.prepare().value()) continue;
+    while (history.prepare().value()) continue;
   }
 
   FlashEmulator part{{.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
@@ -41,8 +40,7 @@ struct HistoryInFlash {
   flashlog::Device device = part.device();
   std::byte page[flashlog::FlashHistory::kPrefixBytes + kPage];
   alignas(8) std::byte memory[flashlog::FlashHistory::memory_bytes(kSteps)];
-  flashlog::FlashHistory area;
-  flashlog::TriggeredFlashHistory history{area};
+  flashlog::TriggeredFlashHistory history;
 };
 
 }  // namespace opdump::tests
