@@ -171,32 +171,11 @@ class BasicRecorder {
   /// context may ask.
   std::uint32_t single_ops() const { return single_ops_.load(std::memory_order_relaxed); }
 
-  /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
-  /// context may ask.
-  void add_counts(std::size_t group, DumpCounts& counts) const { sender().add_counts(group, counts); }
-
-  // For the session.
-
-  Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory,
-                std::span<SentHeads::Entry> head_memory, std::optional<WhenFull> when_full) {
-    return sender().attach(context, slot, ring_memory, head_memory, when_full);
-  }
-  void follow(WhenFull when_full) { sender().follow(when_full); }
-  void detach() { sender().detach(); }
-  /// While it captures nothing of group `group`.
-  void clear_counts(std::size_t group) { sender().clear_counts(group); }
-  std::size_t slot() const { return sender().slot(); }
-  std::uint32_t next_sequence() const { return sender().next_sequence(); }
-  const UntoldLosses& untold() const { return sender().untold(); }
-  /// Whether its backend still writes to the ring.
-  bool at_rest() { return sender().at_rest(); }
-  Ring& ring() { return sender().ring(); }
-  const Ring& ring() const { return sender().ring(); }
-
- private:
+  /// For the session, which attaches, counts and drains it.
   RecordSender<Memory>& sender() { return splitter_.sender(); }
   const RecordSender<Memory>& sender() const { return splitter_.sender(); }
 
+ private:
   /// `open_plan`, asked by the context that sets it.
   const ModelPlan* own_plan() const {
     return build::kEnabled ? plan_.load(std::memory_order_relaxed) : nullptr;

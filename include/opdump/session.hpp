@@ -246,7 +246,8 @@ class BasicSession {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (slot_state(slot) != SlotState::free) continue;
       const HeadMemory heads(head_memory);
-      const Status status = recorders_[slot].attach(context_, slot, ring_memory, heads.sent, when_full);
+      const Status status =
+          recorders_[slot].sender().attach(context_, slot, ring_memory, heads.sent, when_full);
       if (status != Status::ok) return status;
       drainer_.start(slot, heads.known);
       set_slot_state(slot, SlotState::open);
@@ -424,7 +425,8 @@ class BasicSession {
 
   void finish(std::size_t slot) {
     if (OPDUMP_MAX_RECORDERS == 1) slot = 0;  // which the compiler then knows
-    drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].untold().gap());
+    drainer_.finish(slot, recorders_[slot].sender().next_sequence(),
+                    recorders_[slot].sender().untold().gap());
   }
 
   void do_job();

@@ -50,17 +50,9 @@ void clear(Byte& byte, unsigned bits) {
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t step) {
-  if (!build::kEnabled) return Status::ok;
-  if (plan.model == nullptr) return Status::model_not_loaded;
-  if (own_plan() != nullptr) return Status::step_open;
-  if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
+  if (const Status status = join_step(plan, step); !build::kEnabled || status != Status::ok) return status;
   plan.next_step = step + 1;
   recorder_steps::count_to(plan, step);
-  sender().set_step(step);
-  plan_.store(&plan, std::memory_order_relaxed);
-  const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
-  bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
-  if (bits_ != nullptr) sender().set_target(plan.target);
   recorder_steps::count_step(plan, bits_ != nullptr);
   if constexpr (!build::kLean && kAlways<Memory>) {
     if (plan.triggers != nullptr && bits_ != nullptr) [[unlikely]]

@@ -38,7 +38,7 @@ template <class Memory>
 inline Status BasicSession<Memory>::configure(const DumpOptions& options) {
   if (initialised_) return Status::already_initialised;
   context_.when_full = possible(options.when_full.value_or(when_full_));
-  for (Recorder& recorder : recorders_) recorder.follow(context_.when_full);
+  for (Recorder& recorder : recorders_) recorder.sender().feed().follow(context_.when_full);
   context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
   journal_now_ = options.journal.value_or(journal_);
   // A journal would tell of what a history has let go; beside triggers it names no file.
@@ -373,13 +373,13 @@ inline Status BasicSession<Memory>::finalize_some(std::size_t budget_bytes) {
 
 template <class Memory>
 inline Status BasicSession<Memory>::remove_recorder(Recorder& recorder) {
-  const std::size_t slot = recorder.slot();
+  const std::size_t slot = recorder.sender().slot();
   if (slot >= OPDUMP_MAX_RECORDERS || &recorders_[slot] != &recorder || slot_state(slot) == SlotState::free) {
     return Status::invalid_argument;
   }
   if (slot_state(slot) == SlotState::open) {
-    if (recorder.open_plan() != nullptr || !recorder.at_rest()) return Status::recorder_busy;
-    recorder.detach();
+    if (recorder.open_plan() != nullptr || !recorder.sender().feed().at_rest()) return Status::recorder_busy;
+    recorder.sender().feed().detach();
     set_slot_state(slot, SlotState::leaving);
   }
   const auto has_left = [&] { return slot_state(slot) == SlotState::left; };
@@ -399,7 +399,7 @@ inline Status BasicSession<Memory>::flush(std::uint32_t limit_ms) {
     if (flushes_passed_.load(std::memory_order_acquire) == asked) return true;
     if (drainer_.holds_digests()) return false;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (is_drained(slot_state(slot)) && !recorders_[slot].ring().drained()) return false;
+      if (is_drained(slot_state(slot)) && !recorders_[slot].sender().ring().drained()) return false;
     }
     return true;
   };
@@ -441,14 +441,14 @@ inline std::size_t BasicSession<Memory>::drain_some(std::size_t budget_bytes) {
   for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
     const SlotState state = slot_state(slot);
     if (!is_drained(state)) continue;
-    const std::size_t bytes = drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
+    const std::size_t bytes = drainer_.drain(slot, recorders_[slot].sender().ring(), budget_bytes);
     // Not at each look, which would take the recorder's line away from its core.
     if (bytes == 0 || passing_)
-      drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
+      drainer_.tell_untold(slot, recorders_[slot].sender().ring(), recorders_[slot].sender().untold());
     moved += bytes;
     // Seen leaving before the ring was looked at, it has nothing left once that is empty; a budget of 0
     // does not tell.
-    if (state == SlotState::leaving && recorders_[slot].ring().drained()) {
+    if (state == SlotState::leaving && recorders_[slot].sender().ring().drained()) {
       finish(slot);
       set_slot_state(slot, SlotState::left);
     }
@@ -511,7 +511,7 @@ inline DumpCounts BasicSession<Memory>::counts() const {
   for (std::size_t group = 0; group < Targets::kCounted; ++group) {
     // In this order, so that no record is seen written before it is seen wanted.
     drainer_.add_counts(group, counts);
-    for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+    for (const Recorder& recorder : recorders_) recorder.sender().add_counts(group, counts);
   }
   if constexpr (Targets::kGrows) {
     for (const MoreTarget& more : targets_.more()) {
@@ -643,8 +643,8 @@ inline void BasicSession<Memory>::close(std::uint8_t target) {
       }
     } else {
       for (Recorder& recorder : recorders_) {
-        recorder.add_counts(Targets::counted(target), counts);
-        recorder.clear_counts(Targets::counted(target));
+        recorder.sender().add_counts(Targets::counted(target), counts);
+        recorder.sender().clear_counts(Targets::counted(target));
       }
     }
   }
@@ -662,9 +662,9 @@ template <class Memory>
 inline void BasicSession<Memory>::drain_rings() {
   for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
     if (!is_drained(slot_state(slot))) continue;
-    while (drainer_.drain(slot, recorders_[slot].ring(), SIZE_MAX) != 0) {
+    while (drainer_.drain(slot, recorders_[slot].sender().ring(), SIZE_MAX) != 0) {
     }
-    drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
+    drainer_.tell_untold(slot, recorders_[slot].sender().ring(), recorders_[slot].sender().untold());
   }
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("in place: the journal tells of a record as soon as it has ended") {
   bench.start(everything());
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {of.tensors, 1}, {of.tensors, 1}) == Status::ok);
-  REQUIRE(bench.recorder.ring().drained() == is_little_endian());
+  REQUIRE(bench.recorder.sender().ring().drained() == is_little_endian());
   REQUIRE(bench.session.flush(0) == Status::ok);
   REQUIRE(bench.sink.objects.size() == 1);
   REQUIRE(bench.sink.journals.size() == 1);

@@ -33,7 +33,7 @@ struct Knowing {
     REQUIRE(recorder.begin_step(plan) == Status::ok);
     CHECK(recorder.capture(op, inputs, outputs) == Status::ok);
     REQUIRE(recorder.end_step() == Status::ok);
-    return recorder.ring().peek().size();
+    return recorder.sender().ring().peek().size();
   }
 
   void drain() {
@@ -429,7 +429,7 @@ struct Waiting {
 };
 
 ChunkHead first_chunk(BasicRecorder<HostMemory>& recorder) {
-  const Bytes chunk = recorder.ring().peek();
+  const Bytes chunk = recorder.sender().ring().peek();
   REQUIRE(chunk.size() >= sizeof(ChunkHead));
   ChunkHead head;
   std::memcpy(&head, chunk.data(), sizeof head);
@@ -445,7 +445,7 @@ TEST_CASE("known heads: a record at once tells of no loss, so the one after a lo
     CAPTURE(round);
     // Until not even a mark of a loss finds room.
     std::uint32_t next = 0;
-    while (rig.recorder.untold().look(next).causes == 0) {
+    while (rig.recorder.sender().untold().look(next).causes == 0) {
       const Status status = rig.capture(rig.tensors.output);
       lost += status == Status::ring_full ? 1 : 0;
       REQUIRE((status == Status::ok || status == Status::ring_full));
@@ -455,14 +455,14 @@ TEST_CASE("known heads: a record at once tells of no loss, so the one after a lo
     REQUIRE(rig.session.drain_some(round == 0 ? SIZE_MAX : 1 + static_cast<std::size_t>(round)) != 0);
     const std::uint32_t before = rig.session.counts().captured;
     if (rig.capture(rig.tensors.output) == Status::ok) {
-      CHECK(rig.recorder.untold().look(next).causes == 0);
+      CHECK(rig.recorder.sender().untold().look(next).causes == 0);
       CHECK(rig.session.counts().captured == before + 1);
     } else {
       ++lost;
     }
     rig.drain();
     CHECK(rig.capture(rig.tensors.output) == Status::ok);
-    CHECK(rig.recorder.untold().look(next).causes == 0);
+    CHECK(rig.recorder.sender().untold().look(next).causes == 0);
     rig.drain();
     CHECK(rig.capture(rig.tensors.output) == Status::ok);
     CHECK(first_chunk(rig.recorder).kind == ChunkKind::again);
@@ -490,10 +490,11 @@ TEST_CASE("known heads: a record for which there is room where there was none fo
     rig.drain();
     for (int i = 0; i < records; ++i) capture(1, 1);
     std::uint32_t next = 0;
-    if (capture(0, sizeof data) == Status::ok || rig.recorder.untold().look(next).causes == 0) continue;
+    if (capture(0, sizeof data) == Status::ok || rig.recorder.sender().untold().look(next).causes == 0)
+      continue;
     if (capture(1, 1) != Status::ok) continue;
     ++told;
-    CHECK(rig.recorder.untold().look(next).causes == 0);
+    CHECK(rig.recorder.sender().untold().look(next).causes == 0);
   }
   CHECK(told != 0);
   rig.finish();
@@ -509,7 +510,7 @@ TEST_CASE("known heads: records at once wake who drains as others do") {
   for (int round = 1; round <= 40; ++round) {
     CAPTURE(round);
     // From each place in the ring, up to half of it and beyond.
-    while (rig.recorder.ring().used() <= rig.recorder.ring().size() / 2) {
+    while (rig.recorder.sender().ring().used() <= rig.recorder.sender().ring().size() / 2) {
       REQUIRE(waker.calls == round - 1);
       REQUIRE(rig.capture(rig.tensors.output) == Status::ok);
     }

@@ -384,7 +384,7 @@ TEST_CASE("losses: a config that nothing uses any more closes while another reco
       REQUIRE(bench.session.drain_some(1) != 0);
       bench.step();
       REQUIRE(bench.session.drain_some(1) != 0);
-      REQUIRE_FALSE(bench.recorder.ring().drained());
+      REQUIRE_FALSE(bench.recorder.sender().ring().drained());
     }
     REQUIRE(bench.session.unload_model(plan) == Status::ok);
   }

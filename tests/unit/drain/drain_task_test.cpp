@@ -158,8 +158,9 @@ TEST_CASE("drain task: drains while it is woken, and all that is left when it is
   // Only a ring that fills wakes the task, which else sleeps longer than this test waits.
   for (int step = 0; step < 100; ++step) {
     bench.step();
-    wait_until("room in the ring",
-               [&bench] { return bench.recorder.ring().used() <= bench.recorder.ring().size() / 2; });
+    wait_until("room in the ring", [&bench] {
+      return bench.recorder.sender().ring().used() <= bench.recorder.sender().ring().size() / 2;
+    });
   }
   CHECK(rtos.notifications > 0);
   REQUIRE(task.stop(kWaitLimitMs) == Status::ok);

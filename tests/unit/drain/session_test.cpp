@@ -453,7 +453,7 @@ TEST_CASE("session: flush returns while the recorders go on, and no ring is ever
   REQUIRE(bench.session.attach_drainer(&busy) == Status::ok);
   for (int i = 0; i < 4; ++i) bench.step();
   CHECK(bench.session.flush(100) == Status::ok);
-  CHECK_FALSE(bench.recorder.ring().drained());
+  CHECK_FALSE(bench.recorder.sender().ring().drained());
   CHECK(bench.sink.objects.size() >= 4);
   CHECK(busy.turns < 20);
   // One that was given up does not answer for the next.
@@ -608,16 +608,16 @@ TEST_CASE("session: a recorder that never rests does not hold up another") {
     REQUIRE(quiet.begin_step(plan) == Status::ok);
     REQUIRE(quiet.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
     REQUIRE(quiet.end_step() == Status::ok);
-    const std::uint32_t used = bench.recorder.ring().used();
-    const std::uint32_t quiet_used = quiet.ring().used();
+    const std::uint32_t used = bench.recorder.sender().ring().used();
+    const std::uint32_t quiet_used = quiet.sender().ring().used();
     const std::size_t moved = bench.session.drain_some(kBudget);
     // One turn: the busy ring has had its budget, no more than the head of a record over, and the quiet one its
     // own.
-    CHECK(quiet.ring().drained());
-    CHECK_FALSE(bench.recorder.ring().drained());
+    CHECK(quiet.sender().ring().drained());
+    CHECK_FALSE(bench.recorder.sender().ring().drained());
     CHECK(moved >= kBudget);
     CHECK(moved <= kBudget + 255 + 400 + quiet_used + 2 * 256);
-    CHECK(used - bench.recorder.ring().used() <= kBudget + 800);
+    CHECK(used - bench.recorder.sender().ring().used() <= kBudget + 800);
     CHECK(bench.sink.order.back().find("/quiet/") != std::string::npos);
   }
   REQUIRE(bench.session.finalize() == Status::ok);

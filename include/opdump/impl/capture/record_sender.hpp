@@ -40,18 +40,12 @@ class RecordSender {
     return feed_.attach(context, slot, ring_memory, when_full);
   }
 
-  void follow(WhenFull when_full) { feed_.follow(when_full); }
-
-  void detach() { feed_.detach(); }
-
   /// While it captures nothing of group `group`.
   void clear_counts(std::size_t group) { counts_[group].clear(); }
 
   std::size_t slot() const { return feed_.slot(); }
   std::uint32_t next_sequence() const { return sequence_; }
   const UntoldLosses& untold() const { return untold_; }
-  /// Whether its backend still writes to the ring.
-  bool at_rest() { return feed_.at_rest(); }
   Ring& ring() { return feed_.ring(); }
   const Ring& ring() const { return feed_.ring(); }
 
