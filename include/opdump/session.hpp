@@ -584,12 +584,6 @@ constexpr std::size_t ram_bytes(const Workload& workload) {
          workload.counted_ops * sizeof(OpCounts);
 }
 
-/// RAM in bytes of a session that serves nothing yet, without the memory that the caller hands over.
-template <class Memory>
-constexpr std::size_t fixed_ram_bytes() {
-  return ram_bytes<Memory>({.recorders = 0, .models = 0});
-}
-
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 

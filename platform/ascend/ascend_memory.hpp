@@ -58,7 +58,6 @@ class AscendMemory final : public DeviceMemory {
   static constexpr std::size_t kMaxCopies = 4;
   static constexpr std::size_t kMaxLanes = CopyLanes::kMost;
   static constexpr std::size_t kMaxStreams = 32;
-  static constexpr std::size_t kMaxPinned = PinnedMemory::kMost;
 
   /// Of both addresses of a copy in the background.
   static constexpr std::uint32_t kAlignment = kCopyAlignment;
@@ -124,7 +123,7 @@ class AscendMemory final : public DeviceMemory {
   bool asynchronous() const { return lanes_.any() && !calls_.lacks(DriverCalls::kMemcpyAsync); }
 
   /// Memory for a ring to which the device copies by itself, at a multiple of 64; stays until `close`.
-  /// `not_supported` where the product has none, `too_many_objects` after `kMaxPinned`, `no_memory`.
+  /// `not_supported` where the product has none, `too_many_objects` after `PinnedMemory::kMost`, `no_memory`.
   [[nodiscard]] Result<MutableBytes> allocate_pinned(std::size_t bytes) {
     return open_ && !on_host_ ? pinned_.allocate(bytes) : Status::not_supported;
   }

@@ -20,7 +20,7 @@ int main() {
   Workload counted = kLarge;
   counted.counted_ops = counted.ops;
   std::printf("| | bytes |\n|---|---|\n");
-  std::printf("| session, with %d recorders | %zu |\n", OPDUMP_MAX_RECORDERS, fixed_ram_bytes<HostMemory>());
+  std::printf("| session, with %d recorders | %zu |\n", OPDUMP_MAX_RECORDERS, sizeof(Session));
   std::printf("| of that, each recorder | %zu |\n", sizeof(Session::Recorder));
   std::printf("| each loaded model | %zu + 1 per operator |\n", sizeof(ModelPlan));
   std::printf("| each operator that is counted (`count_ops`; `FileDump` counts all) | %zu |\n",

@@ -52,9 +52,9 @@ class HistorySink final : public TriggeredHistory {
   static constexpr std::size_t kMostNameBytes = 3072;
   static constexpr std::size_t kLongNamesFrom = 32 * 1024;
 
-  /// Until `configure`, keeps nothing and hands everything on at once.
-  explicit HistorySink(Sink& sink) : sink_(&sink) {}
-  HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
+  /// With steps or memory of 0, until `configure` or `keep_steps`, keeps nothing and hands everything on.
+  explicit HistorySink(Sink& sink, MutableBytes memory = {}, std::uint32_t history_steps = 0,
+                       std::uint32_t after_steps = 0)
       : sink_(&sink) {
     configure(memory, history_steps, after_steps);
   }
@@ -86,8 +86,6 @@ class HistorySink final : public TriggeredHistory {
     free_ = count == 0 ? kNone : 0;
   }
 
-  /// For a program that calls `keep_steps` later, as a config says.
-  HistorySink(Sink& sink, MutableBytes memory) : HistorySink(sink, memory, 0, 0) {}
   HistorySink(const HistorySink&) = delete;
   HistorySink& operator=(const HistorySink&) = delete;
 

@@ -112,11 +112,6 @@ struct FiringCounts {
   std::uint32_t unread = 0;               ///< looks at tensors that could not be read
   std::uint32_t looks = 0;                ///< at tensors or steps
 
-  constexpr std::uint32_t held_back() const {
-    std::uint32_t sum = 0;
-    for (const std::uint32_t count : held) sum += count;
-    return sum;
-  }
   constexpr bool operator==(const FiringCounts&) const = default;
 };
 
