@@ -298,10 +298,7 @@ class HistorySink final : public TriggeredHistory {
   }
 
   void follow_step(const ObjectFacts& facts) {
-    if (steps_.begins(facts)) begin_step();
-  }
-
-  void begin_step() {
+    if (!steps_.begins(facts)) return;
     ++step_;
     drop_old();
   }
