@@ -318,7 +318,7 @@ class HistorySink final : public TriggeredHistory {
       tells = tells || tells_of_a_bug(object);
     }
     if (tells) hand_on_history(step_);
-    const bool goes_on = is_handing_on() && take_room(bytes);
+    const bool goes_on = step_ <= handing_on_until_ && take_room(bytes);
     for (const std::uint32_t object : objects) enlist(object);
     if (!goes_on) return Status::ok;
     head_of(objects[0]).with_next = objects.size() == 2;
@@ -359,8 +359,6 @@ class HistorySink final : public TriggeredHistory {
     }
     last_ = object;
   }
-
-  bool is_handing_on() const { return handing_on_until_ != 0 && step_ <= handing_on_until_; }
 
   void look_for_trigger() {
     if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
@@ -526,7 +524,7 @@ class HistorySink final : public TriggeredHistory {
   Status refusal_ = Status::ok;  ///< of the object that was lost last
   std::uint64_t step_ = 1;       ///< the latest; counts those that came here
   StepCount steps_;
-  std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
+  std::uint64_t handing_on_until_ = 0;  ///< a step, of which the first is 1; 0: nothing has happened yet
   std::uint32_t history_steps_ = 0;
   std::uint32_t after_steps_ = 0;
   std::uint32_t triggers_ = 0;
