@@ -82,6 +82,33 @@ DumpConfig all_tensors() {
   return {.active = true, .dump_path = "/d", .mode = DumpMode::all, .models = {&kEveryModel, 1}};
 }
 
+/// A session over `memory` in which the capturing thread drains, and one operator is loaded.
+template <class SinkType>
+struct AscendOneOpDump {
+  explicit AscendOneOpDump(AscendMemory& memory, std::uint32_t limit_ms = 1000,
+                           JournalDetail journal = JournalDetail::records, MutableBytes pinned = {})
+      : session({.memory = memory,
+                 .sink = sink,
+                 .clock = clock,
+                 .scratch = scratch,
+                 .when_full = WhenFull::inline_drain,
+                 .block_limit_ms = limit_ms,
+                 .journal = journal}),
+        recorder(*session.add_recorder(pinned.empty() ? MutableBytes(ring) : pinned).value()) {
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(all_tensors()) == Status::ok);
+    REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+  }
+
+  SinkType sink;
+  FakeClock clock;
+  std::byte scratch[4096];
+  alignas(8) std::byte ring[4096];
+  BasicSession<AscendMemory> session;
+  BasicRecorder<AscendMemory>& recorder;
+  ModelPlanFor<1> plan;
+};
+
 std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   std::vector<std::byte> data(bytes);
   for (std::size_t i = 0; i < bytes; ++i)
@@ -348,21 +375,11 @@ TEST_CASE("ascend: any number of records under random order of completion are ri
   const std::vector<std::byte> data = pattern(8192, 4);
   const Address on_device = rig.allocate(data.size());
   rig.upload(on_device, data.data(), data.size());
-  CheckingSink sink;
-  FakeClock clock;
-  std::byte scratch[4096];
-  alignas(8) std::byte ring[4096];
-  BasicSession<AscendMemory> session({.memory = memory,
-                                      .sink = sink,
-                                      .clock = clock,
-                                      .scratch = scratch,
-                                      .when_full = WhenFull::inline_drain,
-                                      .journal = JournalDetail::none});
-  auto& recorder = *session.add_recorder(ring).value();
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(all_tensors()) == Status::ok);
-  REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+  AscendOneOpDump<CheckingSink> dump(memory, 1000, JournalDetail::none);
+  auto& sink = dump.sink;
+  auto& session = dump.session;
+  auto& recorder = dump.recorder;
+  auto& plan = dump.plan;
   std::minstd_rand random(3);
   std::vector<std::byte> expected;
   sink.expected = &expected;
@@ -411,23 +428,12 @@ TEST_CASE("ascend: every call of the driver may fail; nothing hangs, leaks or is
     Status status = memory.open(rig.api(), {.lanes = 2, .staging_bytes = 1024});
     std::uint32_t captured = 0;
     if (status == Status::ok) {
-      FakeSink sink;
-      FakeClock clock;
-      std::byte scratch[4096];
-      alignas(8) std::byte ring[4096];
-      BasicSession<AscendMemory> session({.memory = memory,
-                                          .sink = sink,
-                                          .clock = clock,
-                                          .scratch = scratch,
-                                          .when_full = WhenFull::inline_drain,
-                                          .block_limit_ms = 10000,
-                                          .journal = JournalDetail::none});
-      auto& recorder = *session.add_recorder(ring).value();
-      ModelPlanFor<1> plan;
       REQUIRE(memory.add_stream(5, stream) == Status::ok);
-      REQUIRE(session.init() == Status::ok);
-      REQUIRE(session.set_config(all_tensors()) == Status::ok);
-      REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+      AscendOneOpDump<FakeSink> dump(memory, 10000, JournalDetail::none);
+      auto& sink = dump.sink;
+      auto& session = dump.session;
+      auto& recorder = dump.recorder;
+      auto& plan = dump.plan;
       for (int step = 0; step < 3; ++step) {
         const Dim dim = step == 1 ? 6000 : 200;
         const TensorView tensor = {
@@ -517,20 +523,11 @@ TEST_CASE("ascend: every copy in the background may fail on the device") {
     const Address on_device = rig.allocate(data.size());
     rig.upload(on_device, data.data(), data.size());
     rig.fail_copy(failing, 507052);
-    FakeSink sink;
-    FakeClock clock;
-    std::byte scratch[4096];
-    alignas(8) std::byte ring[4096];
-    BasicSession<AscendMemory> session({.memory = memory,
-                                        .sink = sink,
-                                        .clock = clock,
-                                        .scratch = scratch,
-                                        .when_full = WhenFull::inline_drain});
-    auto& recorder = *session.add_recorder(ring).value();
-    ModelPlanFor<1> plan;
-    REQUIRE(session.init() == Status::ok);
-    REQUIRE(session.set_config(all_tensors()) == Status::ok);
-    REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+    AscendOneOpDump<FakeSink> dump(memory);
+    auto& sink = dump.sink;
+    auto& session = dump.session;
+    auto& recorder = dump.recorder;
+    auto& plan = dump.plan;
     const Dim dim = data.size();
     const TensorView tensor = {
         .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
@@ -563,21 +560,11 @@ TEST_CASE("ascend: a copy that never ends loses records within the limit, and la
   const std::vector<std::byte> data = pattern(9000, 7);
   const Address on_device = rig.allocate(data.size());
   rig.upload(on_device, data.data(), data.size());
-  FakeSink sink;
-  FakeClock clock;
-  std::byte scratch[4096];
-  alignas(8) std::byte ring[4096];
-  BasicSession<AscendMemory> session({.memory = memory,
-                                      .sink = sink,
-                                      .clock = clock,
-                                      .scratch = scratch,
-                                      .when_full = WhenFull::inline_drain,
-                                      .block_limit_ms = 20});
-  auto& recorder = *session.add_recorder(ring).value();
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(all_tensors()) == Status::ok);
-  REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+  AscendOneOpDump<FakeSink> dump(memory, 20);
+  auto& sink = dump.sink;
+  auto& session = dump.session;
+  auto& recorder = dump.recorder;
+  auto& plan = dump.plan;
   const Dim dim = data.size();
   const TensorView tensor = {
       .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
@@ -608,21 +595,12 @@ TEST_CASE("ascend: the device copies without a pause while the recorder and the 
   AscendMemory memory;
   REQUIRE(memory.open(rig.api()) == Status::ok);
   const Address on_device = rig.allocate(kBytes);
-  CheckingSink sink;
-  FakeClock clock;
-  std::byte scratch[4096];
-  const MutableBytes ring = memory.allocate_pinned(kRingBytes).value();
-  BasicSession<AscendMemory> session({.memory = memory,
-                                      .sink = sink,
-                                      .clock = clock,
-                                      .scratch = scratch,
-                                      .when_full = WhenFull::inline_drain,
-                                      .block_limit_ms = kWaitLimitMs});
-  auto& recorder = *session.add_recorder(ring).value();
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(all_tensors()) == Status::ok);
-  REQUIRE(session.load_model(plan, kOneOpModel) == Status::ok);
+  AscendOneOpDump<CheckingSink> dump(memory, kWaitLimitMs, JournalDetail::records,
+                                     memory.allocate_pinned(kRingBytes).value());
+  auto& sink = dump.sink;
+  auto& session = dump.session;
+  auto& recorder = dump.recorder;
+  auto& plan = dump.plan;
   const Dim dim = kBytes;
   const TensorView tensor = {
       .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
