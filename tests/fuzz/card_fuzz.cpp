@@ -7,7 +7,7 @@
 
 #include "record_use.hpp"
 #include "src/tool/read/dump/block_format.hpp"
-#include "src/tool/read/run/carded_ops.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 #include "src/tool/read/run/run_file.hpp"
 
 using namespace opdump;

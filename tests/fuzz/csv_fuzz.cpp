@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "record_use.hpp"
-#include "src/tool/read/dump/mapping_file.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const int file = memfd_create("mapping", MFD_CLOEXEC);

@@ -1,6 +1,6 @@
 // Headers of .npy files.
 #include "record_use.hpp"
-#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const opdump::Bytes file(reinterpret_cast<const std::byte*>(data), size);

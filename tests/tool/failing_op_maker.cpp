@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/tool/judge/diverge/one_node_model.hpp"
-#include "src/tool/judge/diverge/proto_message.hpp"
 #include "src/tool/judge/diverge/save_failing.hpp"
 
 using namespace opdump;

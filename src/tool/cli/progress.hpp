@@ -8,6 +8,15 @@
 
 namespace opdump::tool {
 
+/// From now on SIGINT and SIGTERM no longer end the process: they make `interrupted` true, so that current
+/// work is undone or finished in order.
+void catch_interrupts();
+
+bool interrupted();
+
+/// Ends the process by the signal that came, as if it had not been caught. Only when `interrupted`.
+void die_of_interrupt();
+
 /// A bar with the rate or the work, and the remaining time, on stderr if that is a terminal; otherwise
 /// nothing. It appears only when the work takes a moment, and is wiped away when this object ends. Any thread
 /// may call.

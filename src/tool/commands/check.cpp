@@ -18,7 +18,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/config/checked_config.hpp"
 #include "src/tool/config/config_json.hpp"
-#include "src/tool/read/run/described_models.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -14,8 +14,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/config/checked_config.hpp"
-#include "src/tool/config/plan_source.hpp"
-#include "src/tool/read/run/described_models.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 #include "src/tool/read/run/run_file.hpp"
 
 namespace opdump::tool {

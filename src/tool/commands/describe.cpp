@@ -12,7 +12,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/read/card/model_file.hpp"
-#include "src/tool/read/run/described_models.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
 

@@ -6,9 +6,9 @@
 
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/diverge/diverge_report.hpp"
 #include "src/tool/judge/diverge/ort_reference.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"

@@ -9,11 +9,8 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/commands/doctor/board.hpp"
-#include "src/tool/commands/doctor/board_json.hpp"
 #include "src/tool/commands/doctor/board_text.hpp"
-#include "src/tool/commands/doctor/call_watch.hpp"
 #include "src/tool/commands/doctor/device_trial.hpp"
-#include "src/tool/commands/doctor/libraries.hpp"
 #include "src/tool/commands/doctor/prospects.hpp"
 #include "src/tool/commands/doctor/surroundings.hpp"
 

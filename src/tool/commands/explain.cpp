@@ -10,8 +10,8 @@
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/config/checked_config.hpp"
 #include "src/tool/config/config_keys.hpp"
-#include "src/tool/config/runtimes.hpp"
 
 namespace opdump::tool {
 namespace {

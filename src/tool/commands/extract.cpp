@@ -11,13 +11,11 @@
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/flash/image_contents.hpp"
-#include "src/tool/read/flash/image_losses.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -16,7 +16,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/read/dump/sealed_head.hpp"
-#include "src/tool/read/seal/key_file.hpp"
+#include "src/tool/read/seal/opened_tree.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -9,14 +9,12 @@
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/sealed_head.hpp"
-#include "src/tool/read/flash/found_dump.hpp"
-#include "src/tool/read/seal/key_file.hpp"
+#include "src/tool/read/flash/extracted_image.hpp"
 #include "src/tool/read/seal/opened_tree.hpp"
 
 namespace opdump::tool {

@@ -21,13 +21,12 @@
 #include "src/tool/cli/table.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/dump/lite_name.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
-#include "src/tool/read/flash/found_dump.hpp"
-#include "src/tool/read/journal/dump_clocks.hpp"
+#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
-#include "src/tool/verify/told_firings.hpp"
+#include "src/tool/verify/trigger_accounts.hpp"
 
 namespace opdump::tool {
 namespace {

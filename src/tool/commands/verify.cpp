@@ -15,7 +15,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/judge/diff/observer.hpp"
-#include "src/tool/read/dump/directory_entries.hpp"
+#include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/sealed_notice.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"
 #include "src/tool/read/flash/flash_image.hpp"

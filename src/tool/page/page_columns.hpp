@@ -16,7 +16,7 @@
 
 #include "src/tool/cli/base64.hpp"
 #include "src/tool/page/page_writer.hpp"
-#include "src/tool/read/dump/numbered_texts.hpp"
+#include "src/tool/read/dump/found_files.hpp"
 
 namespace opdump::tool {
 

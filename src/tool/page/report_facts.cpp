@@ -8,11 +8,9 @@
 #include <utility>
 
 #include "opdump/impl/stats/non_finite.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
-#include "src/tool/page/isolated_errors.hpp"
 #include "src/tool/page/report_runs.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
 

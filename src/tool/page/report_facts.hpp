@@ -8,11 +8,10 @@
 
 #include "src/tool/judge/compare/dump_comparison.hpp"
 #include "src/tool/judge/compare/verdict_report.hpp"
-#include "src/tool/judge/diverge/op_reference.hpp"
+#include "src/tool/judge/diverge/ort_reference.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
 #include "src/tool/judge/edges/edges.hpp"
 #include "src/tool/judge/why/judgement.hpp"
-#include "src/tool/page/config_facts.hpp"
 #include "src/tool/page/journal_facts.hpp"
 #include "src/tool/page/tensor_facts.hpp"
 #include "src/tool/page/tensor_pictures.hpp"

@@ -7,7 +7,7 @@
 
 #include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/read/dump/elements.hpp"
-#include "src/tool/read/dump/statistics.hpp"
+#include "src/tool/read/dump/statistics_file.hpp"
 
 namespace opdump::tool {
 namespace {

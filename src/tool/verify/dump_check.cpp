@@ -13,15 +13,14 @@
 #include "src/config/refusal.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/read/dump/directory_entries.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/dump/mapping_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/journal/journal_reader.hpp"
-#include "src/tool/verify/digested_records.hpp"
 #include "src/tool/verify/file_soundness.hpp"
+#include "src/tool/verify/op_steps.hpp"
 
 namespace opdump::tool {
 namespace {

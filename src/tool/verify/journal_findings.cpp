@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "src/config/text/human_text.hpp"
-#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/cli/options.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
-#include "src/tool/verify/firing_text.hpp"
+#include "src/tool/verify/trigger_accounts.hpp"
 
 namespace opdump::tool {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "opdump/types/account.hpp"
-#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/cli/options.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/verify/findings.hpp"
 

@@ -16,7 +16,7 @@
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/config/text/model_match.hpp"
-#include "src/tool/read/journal/record_paths.hpp"
+#include "src/tool/read/journal/journal_reader.hpp"
 #include "src/tool/verify/findings.hpp"
 
 namespace opdump::tool {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "opdump/types/config.hpp"
-#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/cli/options.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 #include "src/tool/read/run/run_file.hpp"

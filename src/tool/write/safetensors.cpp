@@ -10,7 +10,6 @@
 #include "opdump/base/bytes.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/exit_code.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/output_file.hpp"
@@ -20,7 +19,7 @@
 #include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 #include "src/tool/write/exported_dump.hpp"
-#include "src/tool/write/stored_elements.hpp"
+#include "src/tool/write/record_converter.hpp"
 
 namespace opdump::tool {
 namespace {

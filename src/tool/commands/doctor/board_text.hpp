@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "src/tool/commands/doctor/board.hpp"
@@ -21,5 +22,8 @@ std::string_view word_of(Trial trial);
 
 /// "no", "untried", "yes".
 std::string_view word_of(Prospect::Answer answer);
+
+/// The answer as one JSON object.
+std::string board_json(const Board& board, const std::vector<Prospect>& prospects, int exit_status);
 
 }  // namespace opdump::tool

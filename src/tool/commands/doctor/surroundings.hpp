@@ -6,6 +6,10 @@
 
 namespace opdump::tool {
 
+/// Loads the libraries that a program on a board may use, by their names, as such a program would, and looks
+/// up the functions. They stay loaded. Loading runs what a library does when it starts.
+std::vector<FoundLibrary> find_libraries();
+
 /// The variables that opdump and the system's loader read and that are set.
 std::vector<FoundVariable> find_variables();
 

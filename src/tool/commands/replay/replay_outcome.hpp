@@ -6,7 +6,6 @@
 
 #include "platform/posix/dump_kit.hpp"
 #include "platform/posix/system_clock.hpp"
-#include "src/tool/commands/replay/made_memory.hpp"
 #include "src/tool/commands/replay/placed_run.hpp"
 
 namespace opdump::tool {

@@ -2,13 +2,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "opdump/config/parse.hpp"
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/commands.hpp"
+#include "src/tool/commands/replay/placed_run.hpp"
+#include "src/tool/read/run/run_file.hpp"
 
 namespace opdump::tool {
+
+/// Overwrites an element of the first floating-point output of `op`, whose outputs lie at `outputs`: with an
+/// infinity, or with a NaN.
+void break_output(MadeMemory& memory, const RunOp& op, std::span<const TensorView> outputs, bool nan);
+
+/// Overwrites bytes of the victim's first output, which lies at `output`, each with a different value.
+Status trample(MadeMemory& memory, const RunFault& fault, Address output);
 
 /// The settings on the command line of `opdump replay`.
 struct ReplaySettings {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "src/tool/cli/json.hpp"
+#include "src/tool/read/dump/digest_file.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
-#include "src/tool/read/dump/tensor_digest.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
-#include "src/tool/read/run/carded_ops.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
 

@@ -8,7 +8,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
-#include "src/tool/judge/compare/tensor_summary.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/read/dump/elements.hpp"
 #include "src/tool/read/dump/quantisation_text.hpp"
 #include "src/tool/read/dump/record_name.hpp"

@@ -7,12 +7,10 @@
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_order.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
-#include "src/tool/judge/compare/rounded_elements.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
 
 namespace opdump::tool {

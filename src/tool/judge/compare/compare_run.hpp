@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/judge/compare/compare_pairing.hpp"
 #include "src/tool/judge/compare/comparison.hpp"
+#include "src/tool/judge/compare/name_pairing.hpp"
 
 namespace opdump::tool {
 

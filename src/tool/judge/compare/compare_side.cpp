@@ -1,12 +1,19 @@
 #include "src/tool/judge/compare/compare_side.hpp"
-#include "opdump/types/privacy.hpp"
 
+#include <stdlib.h>
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <vector>
 
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/digest.hpp"
+#include "opdump/types/privacy.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
@@ -15,16 +22,239 @@
 #include "src/tool/read/dump/block_format.hpp"
 #include "src/tool/read/dump/elements.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/dump/lite_name.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/dump/npy_array.hpp"
-#include "src/tool/read/dump/npy_header.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
-#include "src/tool/read/journal/dump_clocks.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// Where "input" or "output" stands with a number behind it, as far back as possible; nothing without.
+std::optional<std::size_t> role_at(const std::vector<std::string_view>& parts) {
+  for (std::size_t i = parts.size(); i-- > 2;) {
+    if ((parts[i - 1] == "input" || parts[i - 1] == "output") && parse_decimal(parts[i])) return i - 1;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t index_of(std::string_view text) {
+  const std::uint64_t number = parse_decimal(text).value_or(0);
+  return number <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(number) : 0;
+}
+
+/// `{model}/{step}/{type}.{name}/{role}.{index}`, where the model may be missing, and another part with a number
+/// may stand before the role. Nothing when it is not of that form.
+std::optional<NpyName> parse_export_key(std::string_view key) {
+  std::vector<std::string_view> parts;
+  for (std::size_t slash; (slash = key.find('/')) != std::string_view::npos; key.remove_prefix(slash + 1))
+    parts.push_back(key.substr(0, slash));
+  const std::size_t dot = key.find('.');
+  const std::string_view role = key.substr(0, dot);
+  if (dot == std::string_view::npos || (role != "input" && role != "output") ||
+      !parse_decimal(key.substr(dot + 1)))
+    return std::nullopt;
+  NpyName name;
+  name.is_output = role == "output";
+  name.index = index_of(key.substr(dot + 1));
+  const auto is_step = [&parts](std::size_t part) {
+    return part < parts.size() && parse_decimal(parts[part]);
+  };
+  const std::size_t step = is_step(0) && (parts.size() == 2 || (parts.size() == 3 && is_step(2))) ? 0 : 1;
+  const std::size_t behind = parts.size() - std::min(parts.size(), step + 1);
+  if (!is_step(step) || behind < 1 || behind > 2 || (behind == 2 && !is_step(step + 2))) return std::nullopt;
+  if (step != 0) {
+    name.model = parts[0];
+    name.step = parse_decimal(parts[1]);
+  }
+  const std::string_view op = parts[step + 1];
+  const std::size_t type = op.find('.');
+  if (type != std::string_view::npos) name.type = op.substr(0, type);
+  name.op = type == std::string_view::npos ? op : op.substr(type + 1);
+  return name;
+}
+
+}  // namespace
+
+NpyName parse_array_name(std::string_view file_name) {
+  if (const std::optional<NpyName> exported = parse_export_key(file_name)) return *exported;
+  constexpr std::string_view kSuffix = ".npy";
+  if (file_name.ends_with(kSuffix)) file_name.remove_suffix(kSuffix.size());
+  NpyName name;
+  name.op = file_name;
+  const std::vector<std::string_view> parts = parts_of(file_name);
+  const auto before = [&](std::size_t part) {
+    return part == 0
+               ? std::string_view()
+               : file_name.substr(0, static_cast<std::size_t>(parts[part].data() - file_name.data()) - 1);
+  };
+  if (const std::optional<std::size_t> role = role_at(parts)) {
+    name.is_output = parts[*role] == "output";
+    name.index = index_of(parts[*role + 1]);
+    const std::string_view front = before(*role);
+    const std::optional<RecordName> record = parse_record_name(front);
+    name.op = record ? record->name : front;
+    if (record) {
+      name.type = record->type;
+      name.unix_us = record->unix_us;
+      name.task = record->task;
+    }
+    return name;
+  }
+  // NAME.index.time, where the name may hold dots.
+  if (parts.size() >= 3) {
+    const std::optional<std::uint64_t> index = parse_decimal(parts[parts.size() - 2]);
+    const std::optional<std::uint64_t> time = parse_decimal(parts[parts.size() - 1]);
+    if (index && time) {
+      name.op = before(parts.size() - 2);
+      name.index = index_of(parts[parts.size() - 2]);
+      name.unix_us = *time;
+    }
+  }
+  return name;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t dot; (dot = text.find('.')) != std::string_view::npos; text.remove_prefix(dot + 1))
+    parts.push_back(text.substr(0, dot));
+  parts.push_back(text);
+  return parts;
+}
+
+namespace {
+
+std::optional<double> number_of(const std::string& cell) {
+  char* end = nullptr;
+  const double number = strtod(cell.c_str(), &end);
+  return cell.empty() || *end != '\0' ? std::nullopt : std::optional(number);
+}
+
+struct Column {
+  const char* title;
+  std::optional<double> TensorSummary::*number;
+};
+constexpr Column kColumns[] = {{"Max Value", &TensorSummary::max},  {"Min Value", &TensorSummary::min},
+                               {"Avg Value", &TensorSummary::mean}, {"L2Norm Value", &TensorSummary::l2_norm},
+                               {"l2norm", &TensorSummary::l2_norm}, {"L2norm", &TensorSummary::l2_norm}};
+
+struct CountColumn {
+  const char* title;
+  std::optional<std::uint64_t> TensorSummary::*count;
+  const char* what;
+};
+constexpr CountColumn kCounts[] = {{"NaN Count", &TensorSummary::nans, "NaNs"},
+                                   {"Nan Count", &TensorSummary::nans, "NaNs"},
+                                   {"Negative Inf Count", &TensorSummary::negative_infinities, "-inf"},
+                                   {"Positive Inf Count", &TensorSummary::positive_infinities, "inf"}};
+
+class Distance {
+ public:
+  Distance(const TensorSummary& mine, const TensorSummary& golden) : mine_(mine), golden_(golden) {}
+
+  std::optional<SummaryDistance> take() {
+    const double range = golden_.max && golden_.min && std::isfinite(*golden_.max - *golden_.min)
+                             ? *golden_.max - *golden_.min
+                             : 0;
+    add("max", mine_.max, golden_.max, range);
+    add("min", mine_.min, golden_.min, range);
+    add("mean", mine_.mean, golden_.mean, range);
+    add("norm", mine_.l2_norm, golden_.l2_norm, golden_.l2_norm.value_or(0));
+    for (const CountColumn& column : kCounts) add_count(column);
+    for (const auto digest : {&TensorSummary::md5, &TensorSummary::sha1}) {
+      if ((mine_.*digest).empty() || (golden_.*digest).empty()) continue;
+      result_.same_digest = mine_.*digest == golden_.*digest;
+      if (!known_ && !result_.same_digest)
+        note(std::numeric_limits<double>::infinity(), "the digests differ");
+      known_ = true;
+    }
+    return known_ ? std::optional(result_) : std::nullopt;
+  }
+
+ private:
+  void add(const char* name, const std::optional<double>& mine, const std::optional<double>& golden,
+           double unit) {
+    if (!mine || !golden) return;
+    known_ = true;
+    const bool same = *mine == *golden || (std::isnan(*mine) && std::isnan(*golden));
+    if (same) return;
+    const double by = unit > 0 ? unit : std::fabs(*golden);
+    const double apart = std::fabs(*mine - *golden) / by;
+    note(std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart,
+         std::string(name) + ' ' + number_text(*mine) + " for " + number_text(*golden));
+  }
+
+  void add_count(const CountColumn& column) {
+    const std::optional<std::uint64_t>& mine = mine_.*column.count;
+    const std::optional<std::uint64_t>& golden = golden_.*column.count;
+    if (!mine || !golden) return;
+    known_ = true;
+    if (*mine != *golden)
+      note(std::numeric_limits<double>::infinity(),
+           std::to_string(*mine) + ' ' + column.what + " for " + std::to_string(*golden));
+  }
+
+  void note(double apart, const std::string& told) {
+    if (apart < result_.distance || (apart == result_.distance && !result_.told.empty())) return;
+    result_.distance = apart;
+    result_.told = told;
+  }
+
+  const TensorSummary& mine_;
+  const TensorSummary& golden_;
+  SummaryDistance result_;
+  bool known_ = false;
+};
+
+}  // namespace
+
+TensorSummary summary_of(const StatisticsLine& line) {
+  TensorSummary summary;
+  summary.dialect = line.dialect;
+  for (const auto& [title, cell] : line.values) {
+    for (const Column& column : kColumns) {
+      if (title == column.title) summary.*column.number = number_of(cell);
+    }
+    for (const CountColumn& column : kCounts) {
+      if (title == column.title) summary.*column.count = parse_decimal(cell);
+    }
+    if (title == "MD5" && cell.size() == 2 * Md5::kBytes) summary.md5 = cell;
+    if (title == "SHA1" && cell.size() == 2 * Sha1::kBytes) summary.sha1 = cell;
+  }
+  return summary;
+}
+
+std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor,
+                                        StatisticsDialect dialect) {
+  opdump::Statistics statistics(DType::float64);
+  std::vector<std::byte> bytes;
+  const bool read = for_each_number(side, tensor, [&](std::span<const double> numbers) {
+    bytes.resize(numbers.size_bytes());
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      store_little_endian(bytes.data() + i * sizeof(double), std::bit_cast<std::uint64_t>(numbers[i]));
+    statistics.add(bytes);
+  });
+  if (!read) return std::nullopt;
+  const StatisticsSummary all = statistics.summary(dialect);
+  TensorSummary summary;
+  summary.dialect = dialect;
+  summary.nans = all.nan;
+  summary.negative_infinities = all.negative_inf;
+  summary.positive_infinities = all.positive_inf;
+  if (all.count == 0) return summary;
+  summary.max = all.max.as_double();
+  summary.min = all.min.as_double();
+  summary.mean = all.average;
+  summary.l2_norm = all.l2norm;
+  return summary;
+}
+
+std::optional<SummaryDistance> summary_distance(const TensorSummary& mine, const TensorSummary& golden) {
+  return Distance(mine, golden).take();
+}
+
 namespace {
 
 /// Fills in what shape and bytes make of the elements, or what is wrong with them.

@@ -10,14 +10,73 @@
 #include <tuple>
 #include <vector>
 
-#include "src/tool/judge/compare/compare_name.hpp"
-#include "src/tool/judge/compare/tensor_summary.hpp"
+#include "opdump/impl/stats/statistics.hpp"
 #include "src/tool/read/dump/array_form.hpp"
+#include "src/tool/read/dump/block_format.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/dump/memory_layout.hpp"
+#include "src/tool/read/dump/statistics_file.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
+
+/// What the name of an `.npy` file says about its tensor. Refers to the name.
+struct NpyName {
+  std::string_view type{};  ///< empty: not known
+  std::string_view op;
+  bool is_output = true;
+  std::uint32_t index = 0;
+  std::uint64_t unix_us = 0;  ///< 0: not known
+  std::optional<std::uint64_t> task{};
+  std::string_view model{};
+  std::optional<std::uint64_t> step{};
+};
+
+/// Takes the name of an `.npy` file apart. Understands the names that `opdump convert`, msaccucmp and
+/// MindSpore write (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without),
+/// what frameworks dump for msaccucmp (`OP.0.time.npy`), `OP.output.0.npy`, and what `opdump convert --to` calls
+/// tensors in containers (`MODEL/STEP/TYPE.OP/output.0`). Any other name as a whole
+/// names the operator, and the file is its output 0.
+NpyName parse_array_name(std::string_view file_name);
+
+/// What lies between the dots of a name. Refers to it.
+std::vector<std::string_view> parts_of(std::string_view text);
+
+struct DumpSide;
+struct DumpTensor;
+
+/// What a dump of statistics tells of a tensor instead of its elements. Nothing where its file has no such
+/// column.
+struct TensorSummary {
+  std::optional<double> max;
+  std::optional<double> min;
+  std::optional<double> mean;
+  std::optional<double> l2_norm;
+  std::optional<std::uint64_t> nans;
+  std::optional<std::uint64_t> negative_infinities;
+  std::optional<std::uint64_t> positive_infinities;
+  std::string md5;
+  std::string sha1;
+  StatisticsDialect dialect = StatisticsDialect::cann;  ///< whose rules the numbers keep
+};
+
+/// Of a line of CANN's or MindSpore's file. Cells that are no numbers, as "NA", tell nothing.
+TensorSummary summary_of(const StatisticsLine& line);
+
+/// Of all elements of a tensor by the rules of `dialect`, without digests; nothing when they cannot be read.
+std::optional<TensorSummary> summary_of(const DumpSide& side, const DumpTensor& tensor,
+                                        StatisticsDialect dialect);
+
+/// How far two summaries are apart.
+struct SummaryDistance {
+  /// The largest difference of least, greatest and mean number by the range that golden's take, and of the
+  /// norms by golden's; infinite where a number or a count of NaNs or infinities is there on one side alone.
+  double distance = 0;
+  bool same_digest = false;  ///< both sides have a digest, and it is the same
+  std::string told;          ///< what differs, as "max 3 for 2"
+};
+
+/// Nothing when they have no number, count or digest in common.
+std::optional<SummaryDistance> summary_distance(const TensorSummary& mine, const TensorSummary& golden);
 
 /// One tensor of a dump.
 struct DumpTensor {

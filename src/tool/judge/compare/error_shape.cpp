@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/config/text/human_text.hpp"
-#include "src/tool/judge/compare/value_range.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/read/dump/elements.hpp"
 
 namespace opdump::tool {

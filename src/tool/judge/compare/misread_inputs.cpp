@@ -1,7 +1,7 @@
 #include "src/tool/judge/compare/misread_inputs.hpp"
 
 #include "src/config/text/human_text.hpp"
-#include "src/tool/judge/compare/side_numbers.hpp"
+#include "src/tool/judge/compare/msprobe_dump.hpp"
 
 namespace opdump::tool {
 namespace {

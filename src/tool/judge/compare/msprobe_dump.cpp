@@ -1,13 +1,14 @@
 #include "src/tool/judge/compare/msprobe_dump.hpp"
 
 #include <stdlib.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "src/config/json/json_tree.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/judge/compare/compare_name.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
+#include "src/tool/read/dump/elements.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -144,6 +145,27 @@ bool read_msprobe_dump(std::string_view file, std::vector<MsprobeRun>& runs, std
   Reader reader(text, runs);
   for (const JsonNode* run = data->first(); run != nullptr; run = run->next()) reader.read_run(*run);
   return true;
+}
+
+bool for_each_number(const DumpSide& side, const DumpTensor& tensor,
+                     const std::function<void(std::span<const double>)>& use) {
+  constexpr std::uint64_t kPiece =
+      1024;  // a multiple of 8, so that pieces of small elements begin with a byte
+  const ReadElements read_elements = element_reader(tensor.dtype);
+  CompareElements elements;
+  if (!tensor.problem.empty() || read_elements == nullptr || !elements.open(side, tensor, std::nullopt))
+    return false;
+  const std::uint64_t bits = info(tensor.dtype).bits;
+  for (std::uint64_t done = 0; done < tensor.elements; done += kPiece) {
+    const std::size_t now = static_cast<std::size_t>(std::min(kPiece, tensor.elements - done));
+    std::byte room[kPiece * sizeof(double) * 2];
+    const std::byte* const from = elements.read(done * bits / 8, (now * bits + 7) / 8, room);
+    if (from == nullptr) return false;
+    double numbers[kPiece];
+    read_elements(from, now, numbers);
+    use(std::span<const double>(numbers, now));
+  }
+  return !elements.failed();
 }
 
 }  // namespace opdump::tool

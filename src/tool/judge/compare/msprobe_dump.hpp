@@ -1,11 +1,13 @@
 #pragma once
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/tensor.hpp"
-#include "src/tool/judge/compare/tensor_summary.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 
 namespace opdump::tool {
 
@@ -37,5 +39,9 @@ struct MsprobeRun {
 /// The runs of operators of a `dump.json`, in their order. False: it is none of msprobe's, or `error` says
 /// what is wrong with it. Source: msprobe 8ff00da, json_writer.py and cell_dump_process.py.
 bool read_msprobe_dump(std::string_view json, std::vector<MsprobeRun>& runs, std::string& error);
+
+/// Calls `use` for all elements of a tensor in the order in which they lie; false when they cannot be read.
+bool for_each_number(const DumpSide& side, const DumpTensor& tensor,
+                     const std::function<void(std::span<const double>)>& use);
 
 }  // namespace opdump::tool

@@ -10,7 +10,7 @@
 
 #include "src/tool/judge/compare/compare_run.hpp"
 #include "src/tool/judge/compare/misread_inputs.hpp"
-#include "src/tool/judge/compare/value_range.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {
 

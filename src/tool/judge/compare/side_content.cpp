@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "src/tool/judge/compare/compare_elements.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {
 namespace {

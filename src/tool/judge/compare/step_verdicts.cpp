@@ -11,7 +11,7 @@
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/compare/error_shape.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
-#include "src/tool/judge/compare/value_range.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -7,8 +7,8 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/judge/diff/run_reader.hpp"
+#include "src/tool/judge/diff/run_table.hpp"
 #include "src/tool/judge/diff/run_verdicts.hpp"
-#include "src/tool/judge/diff/tensor_sums.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"
 
 namespace opdump::tool {

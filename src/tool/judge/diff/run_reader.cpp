@@ -12,10 +12,10 @@
 #include "opdump/types/privacy.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/judge/diff/run_table.hpp"
 #include "src/tool/judge/diff/signature.hpp"
-#include "src/tool/judge/diff/tensor_sums.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/dump/text_lines.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {

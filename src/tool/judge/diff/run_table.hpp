@@ -5,10 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "src/tool/read/dump/numbered_texts.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
+#include "src/tool/read/dump/found_files.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/run/model_sums.hpp"
 
@@ -117,6 +120,40 @@ class RunTable {
   std::vector<Basis> bases_{1};
   std::vector<std::vector<RunDigest>> digests_;  ///< of each run, by row
   std::vector<std::size_t> order_;
+};
+
+/// Whether each run has a model that the first one has too, and models of one name are of one file, as far as
+/// that is told. Runs that tell no model have every one. On false `error` names both.
+bool have_common_model(const RunTable& table, std::string& error);
+
+/// What else, of where the runs come from, is not as for the first one: builds, configs, runtimes, versions.
+std::vector<std::string> unlike_runs(const RunTable& table);
+
+/// Whether a dump lacks bytes of the elements that the shape of a tensor counts.
+bool lacks_elements(DType dtype, Shape shape, std::uint64_t data_bytes);
+
+/// The digest of no bytes.
+RunDigest sum_of_nothing(std::string_view algorithm);
+
+/// Computes digests of tensors whose bytes a dump has, as a device would have.
+class TensorSums {
+ public:
+  /// `algorithm`: "crc32c", "xxh3" or "md5".
+  explicit TensorSums(std::string_view algorithm) : algorithm_(algorithm) {}
+
+  /// The digest of a tensor's elements, without padding. False, with `error()`, when they cannot be read.
+  bool of(const DumpTensor& tensor, const std::string& path, RunDigest& digest);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  template <class Sum>
+  bool add(Sum sum, const DumpTensor& tensor, std::uint64_t bytes, RunDigest& digest);
+
+  std::string_view algorithm_;
+  std::string path_;
+  MappedFile file_;
+  std::string error_;
 };
 
 }  // namespace opdump::tool

@@ -9,7 +9,7 @@
 #include "opdump/types/config.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/read/dump/text_lines.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 
 namespace opdump::tool {
 namespace {

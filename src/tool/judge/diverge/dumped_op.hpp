@@ -1,14 +1,30 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "src/tool/judge/compare/aligned_pairing.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
-#include "src/tool/judge/compare/operator_runs.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
 
 namespace opdump::tool {
+
+/// Elements that a tensor may have: more are refused.
+inline constexpr std::uint64_t kMostReplayElements = std::uint64_t{1} << 28;
+
+/// Whether they are integers of 8 bits or more, or booleans.
+bool is_integer_dtype(DType dtype);
+
+/// The product of the dims; nothing where it is more than kMostReplayElements.
+std::optional<std::size_t> elements_of(Shape dims);
+
+/// All elements as float64; nothing where they are no numbers.
+std::optional<std::vector<double>> reals_of(const ReplayTensor& tensor);
+
+/// Of the finite ones; 0 where there are none.
+double mean_square_root(const std::vector<double>& values);
 
 /// The outputs of a step so far, by the names that the model gives them.
 using StepOutputs = std::map<std::string, std::size_t>;

@@ -1,13 +1,84 @@
 #include "src/tool/judge/diverge/one_node_model.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <span>
 
+#include "opdump/base/bytes.hpp"
 #include "src/attach/onnx_dtype.hpp"
-#include "src/tool/judge/diverge/proto_message.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// The bits of a number that `rounding` has rounded, of a dtype of 16 bits.
+std::uint16_t bits_of(double number, const FloatRounding& rounding) {
+  const int exponent_bits = 15 - rounding.digits;
+  const auto all = static_cast<std::uint16_t>((1u << exponent_bits) - 1);
+  const auto sign = static_cast<std::uint16_t>(std::signbit(number) ? 0x8000 : 0);
+  const auto pack = [&](unsigned exponent, unsigned fraction) {
+    return static_cast<std::uint16_t>(sign | exponent << rounding.digits | fraction);
+  };
+  if (std::isnan(number)) return pack(all, 1u << (rounding.digits - 1));
+  if (std::isinf(number)) return pack(all, 0);
+  if (number == 0) return sign;
+  const int exponent = std::ilogb(number);
+  const double step = std::ldexp(1.0, std::max(exponent, rounding.least_exponent) - rounding.digits);
+  const auto steps = static_cast<unsigned>(std::fabs(number) / step);
+  if (exponent < rounding.least_exponent) return pack(0, steps);
+  return pack(static_cast<unsigned>(exponent - rounding.least_exponent + 1), steps - (1u << rounding.digits));
+}
+
+}  // namespace
+
+bool narrow_floats(const ReplayTensor& from, DType dtype, ReplayTensor& to) {
+  const std::optional<FloatRounding> rounding = rounding_of(dtype);
+  if (from.dtype != DType::float64 || (!rounding && dtype != DType::float32)) return false;
+  const std::size_t count = from.bytes.size() / sizeof(double);
+  const std::size_t item = info(dtype).bits / 8;
+  to = {from.name, dtype, from.dims, std::vector<std::byte>(count * item)};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number =
+        std::bit_cast<double>(load_little_endian<std::uint64_t>(from.bytes.data() + i * sizeof(double)));
+    std::byte* const at = to.bytes.data() + i * item;
+    if (rounding)
+      store_little_endian(at, bits_of(rounding->round(number), *rounding));
+    else
+      store_little_endian(at, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+  }
+  return true;
+}
+
+bool array_of(const ReplayTensor& tensor, std::string& bytes, std::string& reason) {
+  RecordTensor described;
+  described.dtype = tensor.dtype;
+  described.dtype_known = true;
+  described.bytes = tensor.bytes.size();
+  described.has_shape = true;
+  if (tensor.dims.size() > kMaxRank) {
+    reason = "it has " + std::to_string(tensor.dims.size()) + " dims";
+    return false;
+  }
+  described.rank = static_cast<std::uint8_t>(tensor.dims.size());
+  std::copy(tensor.dims.begin(), tensor.dims.end(), described.dims);
+  NpyArray array;
+  if (!describe_array(described, false, array, reason)) return false;
+  // Not as msaccucmp: a tensor without elements keeps its dtype, and a scalar stays one.
+  const std::string_view own = info(tensor.dtype).npy_descr;
+  bytes = npy_header(array.elements == 0 && !own.empty() ? own : array.descr, tensor.dims);
+  const std::size_t head = bytes.size();
+  bytes.resize(head + static_cast<std::size_t>(array.elements) * array.item_bytes);
+  auto* const items = reinterpret_cast<std::byte*>(bytes.data() + head);
+  if (array.convert != nullptr)
+    array.convert(tensor.bytes.data(), static_cast<std::size_t>(array.elements), items);
+  else
+    std::copy_n(tensor.bytes.begin(), bytes.size() - head, items);
+  return true;
+}
+
 namespace {
 
 struct Version {

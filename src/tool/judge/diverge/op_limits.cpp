@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "opdump/impl/stats/non_finite.hpp"
-#include "src/tool/judge/diverge/element_values.hpp"
+#include "src/tool/judge/diverge/dumped_op.hpp"
 #include "src/tool/judge/diverge/onnx_types.hpp"
 
 namespace opdump::tool {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/tool/judge/diverge/replay_op.hpp"
+#include "src/tool/judge/diverge/replay_model.hpp"
 
 namespace opdump::tool {
 

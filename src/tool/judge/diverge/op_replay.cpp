@@ -5,11 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/judge/compare/operator_runs.hpp"
+#include "src/tool/judge/compare/aligned_pairing.hpp"
 #include "src/tool/judge/diverge/dumped_op.hpp"
-#include "src/tool/judge/diverge/element_values.hpp"
 #include "src/tool/judge/diverge/save_failing.hpp"
 
 namespace opdump::tool {

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/cli/options.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/diverge/op_limits.hpp"
-#include "src/tool/judge/diverge/op_reference.hpp"
+#include "src/tool/judge/diverge/ort_reference.hpp"
 #include "src/tool/judge/diverge/output_error.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
 

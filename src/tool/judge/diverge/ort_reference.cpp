@@ -1,20 +1,105 @@
 #include "src/tool/judge/diverge/ort_reference.hpp"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "platform/posix/impl/trusted_variable.hpp"
 #include "platform/runtimes/onnxruntime/ort_calls.hpp"
 #include "src/attach/onnx_dtype.hpp"
-#include "src/tool/judge/diverge/isolated_reference.hpp"
 #include "src/tool/judge/diverge/one_node_model.hpp"
-#include "src/tool/judge/diverge/ort_library.hpp"
 #include "src/tool/read/dump/elements.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// The functions that are used here have been in the table since the first one, and later ones came behind
+/// them. Run with the libraries of 1.11.0, 1.28.2 and 1.30.0.
+constexpr std::uint32_t kApi = 11;
+constexpr char kOldest[] = "1.11";
+
+constexpr char kVariable[] = "OPDUMP_ORT";
+
+/// Null: it names nothing.
+const char* named_library() {
+  const char* const value = posix::trusted_variable(kVariable);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+void* open_library(const std::string& file) {
+  return ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+/// What the loader says of the last failure, without the file's name if it begins with that.
+std::string loader_text(const std::string& file) {
+  const char* const told = ::dlerror();
+  std::string text = told == nullptr ? "the loader does not say why" : told;
+  if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
+  return text;
+}
+
+std::optional<OrtLibrary> api_of(void* library, const std::string& file, std::string& reason) {
+  const auto base_of = reinterpret_cast<const OrtApiBase* (*)()>(
+      library == nullptr ? nullptr : ::dlsym(library, "OrtGetApiBase"));
+  const OrtApiBase* const base = base_of == nullptr ? nullptr : base_of();
+  if (base == nullptr) {
+    reason = file + ": is not the library of ONNX Runtime: it has no OrtGetApiBase";
+    return std::nullopt;
+  }
+  OrtLibrary found{base->GetApi(kApi), base->GetVersionString()};
+  if (found.api != nullptr) return found;
+  reason = file + ": is ONNX Runtime " + found.version + ", which is older than " + kOldest;
+  return std::nullopt;
+}
+
+std::optional<OrtLibrary> load_system(std::string& reason) {
+  const std::string names[] = {"libonnxruntime.so", "libonnxruntime.so.1"};
+  for (const std::string& name : names) {
+    if (void* const library = open_library(name); library != nullptr) return api_of(library, name, reason);
+    const std::string why = loader_text(name);
+    if (reason.empty()) reason = name + ": " + why;
+  }
+  reason += std::string("; install ONNX Runtime ") + kOldest +
+            " or later, or name its library by --reference ort:FILE or by " + kVariable;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_ort_named() {
+  return named_library() != nullptr;
+}
+
+std::optional<OrtLibrary> load_ort(const std::string& path, std::string& reason) {
+  reason.clear();
+  std::string file = path;
+  std::string named_by;
+  if (const char* const value = file.empty() ? named_library() : nullptr; value != nullptr) {
+    file = value;
+    named_by = std::string(", which ") + kVariable + " names";
+  }
+  if (file.empty()) return load_system(reason);
+  // The loader looks for a bare name elsewhere.
+  const std::string opened =
+      file.find('/') == std::string::npos && ::access(file.c_str(), F_OK) == 0 ? "./" + file : file;
+  void* const library = open_library(opened);
+  if (library == nullptr) {
+    reason = file + named_by + ": " + loader_text(opened);
+    return std::nullopt;
+  }
+  return api_of(library, file + named_by, reason);
+}
+
 namespace {
 
 template <class Object>
@@ -232,6 +317,139 @@ std::unique_ptr<OpReference> open_ort(const std::string& path, std::string& reas
   auto reference = std::make_unique<OrtReference>(std::move(*library));
   if (!reference->start(reason)) return nullptr;
   return std::make_unique<IsolatedReference>(std::move(reference));
+}
+
+namespace {
+
+/// Values as they lie in memory: both ends are the same program.
+class PipeWriter {
+ public:
+  explicit PipeWriter(int file) : file_(file) {}
+
+  template <class Value>
+  void put(Value value) {
+    put_all(std::as_bytes(std::span(&value, 1)));
+  }
+
+  /// Their number and their bytes.
+  template <class Value>
+  void put_list(std::span<const Value> values) {
+    put<std::uint64_t>(values.size());
+    put_all(std::as_bytes(values));
+  }
+
+  bool good() const { return good_; }
+
+ private:
+  void put_all(std::span<const std::byte> bytes) {
+    while (good_ && !bytes.empty()) {
+      const ssize_t done = write(file_, bytes.data(), bytes.size());
+      if (done > 0) bytes = bytes.subspan(static_cast<std::size_t>(done));
+      good_ = done > 0 || errno == EINTR;
+    }
+  }
+
+  const int file_;
+  bool good_ = true;
+};
+
+/// False after the end of what was written.
+class PipeReader {
+ public:
+  explicit PipeReader(int file) : file_(file) {}
+
+  template <class Value>
+  bool get(Value& value) {
+    return get_all(std::as_writable_bytes(std::span(&value, 1)));
+  }
+
+  template <class List>
+  bool get_list(List& values) {
+    std::uint64_t count = 0;
+    if (!get(count)) return false;
+    values.resize(static_cast<std::size_t>(count));
+    return get_all(std::as_writable_bytes(std::span(values)));
+  }
+
+ private:
+  bool get_all(std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t done = read(file_, bytes.data(), bytes.size());
+      if (done == 0 || (done < 0 && errno != EINTR)) return false;
+      if (done > 0) bytes = bytes.subspan(static_cast<std::size_t>(done));
+    }
+    return true;
+  }
+
+  const int file_;
+};
+
+bool send(PipeWriter out, bool computed, const std::vector<ReplayTensor>& outputs,
+          const std::string& reason) {
+  out.put(computed);
+  if (!computed) {
+    out.put_list(std::span(reason.data(), reason.size()));
+    return out.good();
+  }
+  out.put<std::uint64_t>(outputs.size());
+  for (const ReplayTensor& output : outputs) {
+    out.put_list(std::span(output.name.data(), output.name.size()));
+    out.put(output.dtype);
+    out.put_list(std::span(output.dims));
+    out.put_list(std::span(output.bytes));
+  }
+  return out.good();
+}
+
+/// False where it was not told to the end.
+bool receive(PipeReader in, bool& computed, std::vector<ReplayTensor>& outputs, std::string& reason) {
+  std::uint64_t count = 0;
+  if (!in.get(computed)) return false;
+  if (!computed) return in.get_list(reason);
+  if (!in.get(count)) return false;
+  outputs.assign(static_cast<std::size_t>(count), {});
+  return std::all_of(outputs.begin(), outputs.end(), [&in](ReplayTensor& output) {
+    return in.get_list(output.name) && in.get(output.dtype) && in.get_list(output.dims) &&
+           in.get_list(output.bytes);
+  });
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+bool IsolatedReference::run(const ReplayOp& op, std::vector<ReplayTensor>& outputs, std::string& reason) {
+  int ends[2];
+  if (pipe(ends) != 0) {
+    reason = std::string("no pipe: ") + strerror(errno);
+    return false;
+  }
+  const pid_t process = fork();
+  if (process == 0) {
+    close(ends[0]);
+    const bool computed = reference_->run(op, outputs, reason);
+    _exit(send(PipeWriter(ends[1]), computed, outputs, reason) ? 0 : 1);
+  }
+  const int error = errno;
+  close(ends[1]);
+  bool computed = false;
+  const bool told = process > 0 && receive(PipeReader(ends[0]), computed, outputs, reason);
+  close(ends[0]);
+  const int status = process > 0 ? wait_for(process) : 0;
+  if (told) return computed;
+  if (process < 0) {
+    reason = std::string("no process for it: ") + strerror(error);
+  } else if (WIFSIGNALED(status)) {
+    reason = name() + " crashes: " + strsignal(WTERMSIG(status));
+  } else {
+    reason = name() + " ends the process with status " + std::to_string(WEXITSTATUS(status));
+  }
+  return false;
 }
 
 }  // namespace opdump::tool

@@ -7,7 +7,7 @@
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
-#include "src/tool/judge/diverge/element_values.hpp"
+#include "src/tool/judge/diverge/dumped_op.hpp"
 
 namespace opdump::tool {
 namespace {

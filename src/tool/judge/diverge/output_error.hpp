@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/tool/judge/diverge/op_limits.hpp"
-#include "src/tool/judge/diverge/replay_op.hpp"
+#include "src/tool/judge/diverge/replay_model.hpp"
 
 namespace opdump::tool {
 

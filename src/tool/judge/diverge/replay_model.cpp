@@ -6,7 +6,6 @@
 #include "src/tool/judge/diverge/card_attribute.hpp"
 #include "src/tool/judge/diverge/onnx_types.hpp"
 #include "src/tool/read/card/model_file.hpp"
-#include "src/tool/read/card/onnx_attribute.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 

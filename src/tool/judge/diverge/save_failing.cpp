@@ -9,9 +9,7 @@
 #include "src/config/text/display_text.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/output_file.hpp"
-#include "src/tool/judge/diverge/narrowed_floats.hpp"
 #include "src/tool/judge/diverge/one_node_model.hpp"
-#include "src/tool/judge/diverge/tensor_array.hpp"
 
 namespace opdump::tool {
 namespace {

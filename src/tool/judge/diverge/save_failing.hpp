@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/tool/judge/diverge/replay_op.hpp"
+#include "src/tool/judge/diverge/replay_model.hpp"
 
 namespace opdump::tool {
 

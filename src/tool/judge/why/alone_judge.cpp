@@ -8,9 +8,9 @@
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
+#include "src/tool/judge/compare/msprobe_dump.hpp"
 #include "src/tool/judge/compare/op_types.hpp"
-#include "src/tool/judge/compare/side_numbers.hpp"
-#include "src/tool/judge/compare/value_range.hpp"
+#include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/judge/why/judgement.hpp"
 
 namespace opdump::tool {

@@ -7,8 +7,8 @@
 #include "src/attach/onnx_dtype.hpp"
 #include "src/card/attribute_json.hpp"
 #include "src/tool/read/card/card_budget.hpp"
-#include "src/tool/read/card/onnx_attribute.hpp"
 #include "src/tool/read/card/onnx_quantisation.hpp"
+#include "src/tool/read/card/onnx_tensor.hpp"
 
 namespace opdump::tool {
 

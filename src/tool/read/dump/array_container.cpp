@@ -7,7 +7,7 @@
 #include "src/config/json/json_tree.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
-#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 #include "src/tool/read/dump/safetensors_dtype.hpp"
 
 namespace opdump::tool {

@@ -1,17 +1,37 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "src/tool/read/dump/beside_name.hpp"
-
 namespace opdump::tool {
+
+inline constexpr std::string_view kCardSuffix = ".model.json";
+
+/// What the name of a model's file beside the journals says, `opdump.{device}.{model}{suffix}`; a further
+/// file of that name has a number behind the model's.
+struct BesideName {
+  std::uint64_t device = 0;
+  std::uint64_t model_id = 0;
+};
+
+/// Nothing: it is no such name.
+std::optional<BesideName> parse_beside_name(std::string_view name, std::string_view suffix);
+
+/// Such names in `directory` (empty: the working directory), in natural order; none if it cannot be read.
+std::vector<std::string> beside_names(const std::string& directory, std::string_view suffix);
+
+/// The names in `directory` (empty: the working directory) that `fits` takes, in natural order; none if it
+/// cannot be read. Holds no others.
+std::vector<std::string> names_in(const std::string& directory,
+                                  const std::function<bool(std::string_view name)>& fits);
 
 /// The files of one kind that lie beside the journals of dumps, read when they are asked for and kept.
 template <class File>

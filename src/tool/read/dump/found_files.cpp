@@ -2,26 +2,108 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "opdump/base/bytes.hpp"
+#include "platform/posix/tree/tree_files.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/digest_file.hpp"
-#include "src/tool/read/dump/lite_name.hpp"
-#include "src/tool/read/dump/mapping_file.hpp"
-#include "src/tool/read/dump/pending_pairs.hpp"
+#include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/dump/sealed_notice.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// Where the directory itself tells what the entry is, which many file systems do, the file is not asked.
+DirectoryEntry::Kind entry_kind(const std::string& directory, const dirent& entry) {
+  if (entry.d_type == DT_REG) return DirectoryEntry::Kind::file;
+  if (entry.d_type == DT_DIR) return DirectoryEntry::Kind::directory;
+  struct stat status {};
+  if (entry.d_type != DT_UNKNOWN || !look_at(path_of(directory, entry.d_name), status))
+    return DirectoryEntry::Kind::other;
+  if (S_ISREG(status.st_mode)) return DirectoryEntry::Kind::file;
+  return S_ISDIR(status.st_mode) ? DirectoryEntry::Kind::directory : DirectoryEntry::Kind::other;
+}
+
+}  // namespace
+
+std::string path_of(const std::string& directory, std::string_view name) {
+  std::string path = directory;
+  if (!path.empty() && path.back() != '/') path += '/';
+  return path.append(name);
+}
+
+bool look_at(const std::string& path, struct stat& status) {
+  return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::vector<DirectoryEntry> read_directory(const std::string& directory, std::string& error) {
+  std::vector<DirectoryEntry> entries;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
+  if (open == nullptr) {
+    error = strerror(errno);
+    return entries;
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(open.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") entries.push_back({std::string(name), entry_kind(directory, *entry)});
+  }
+  if (errno != 0) error = strerror(errno);
+  std::sort(entries.begin(), entries.end(),
+            [](const DirectoryEntry& a, const DirectoryEntry& b) { return natural_less(a.name, b.name); });
+  return entries;
+}
+
+namespace {
+
+bool is_note(std::string_view name) {
+  if (!name.ends_with(posix::kPairSuffix)) return false;
+  name.remove_suffix(posix::kPairSuffix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+}
+
+/// Takes what stands before the next NUL off `text`; empty when there is none.
+std::string take_name(std::string_view& text) {
+  const std::size_t end = text.find('\0');
+  if (end == text.npos) return {};
+  const std::string name(text.substr(0, end));
+  text.remove_prefix(end + 1);
+  return name;
+}
+
+}  // namespace
+
+void PendingPairs::read(const std::string& directory, std::string_view name) {
+  if (!is_note(name)) return;
+  MappedFile file;
+  if (!file.open(directory + "/" + std::string(name))) return;
+  std::string_view text = as_text(file.bytes());
+  const std::string first = take_name(text);
+  const std::string second = take_name(text);
+  if (first.empty() || second.empty() || !text.empty()) return;
+  others_[first] = second;
+  others_[second] = first;
+}
+
+const std::string* PendingPairs::other(std::string_view name) const {
+  const auto found = others_.find(name);
+  return found == others_.end() ? nullptr : &found->second;
+}
+
 namespace {
 
 struct CloseDirectory {

@@ -1,12 +1,76 @@
 #pragma once
+#include <sys/stat.h>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace opdump::tool {
+
+/// `directory` and `name` as one path.
+std::string path_of(const std::string& directory, std::string_view name);
+
+/// The status of what is at `path` itself, not behind a link. False, with errno, when it cannot be asked.
+bool look_at(const std::string& path, struct stat& status);
+
+/// One entry of a directory.
+struct DirectoryEntry {
+  enum class Kind { file, directory, other };
+  std::string name;
+  Kind kind = Kind::other;
+};
+
+/// The entries of a directory in natural order; symbolic links are `other`. When it cannot be read to its end,
+/// `error` says why.
+std::vector<DirectoryEntry> read_directory(const std::string& directory, std::string& error);
+
+/// Numbers texts from 0 on, each once, in the order in which they come first.
+class NumberedTexts {
+ public:
+  NumberedTexts() = default;
+  NumberedTexts(const NumberedTexts&) = delete;
+  NumberedTexts& operator=(const NumberedTexts&) = delete;
+
+  /// The number of the text; `is_new`: it is its first time.
+  std::uint32_t number(std::string_view text, bool& is_new) {
+    const auto [at, inserted] = numbers_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    is_new = inserted;
+    if (is_new) texts_.push_back(&at->first);
+    return at->second;
+  }
+  std::uint32_t number(std::string_view text) {
+    bool is_new = false;
+    return number(text, is_new);
+  }
+
+  std::size_t size() const { return texts_.size(); }
+  const std::string& text(std::size_t number) const { return *texts_[number]; }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<const std::string*> texts_;  ///< keys of `numbers_`
+};
+
+/// Pairs of files in one directory whose writer was cut off between renaming the one and the other: neither
+/// counts. See "Pairs" of `TreeSink`.
+class PendingPairs {
+ public:
+  /// Reads the note `name` of `directory`; ignores any other file, and a note that cannot be read.
+  void read(const std::string& directory, std::string_view name);
+
+  bool empty() const { return others_.empty(); }
+
+  /// The other file of the pair that `name` belongs to; null: it belongs to none.
+  const std::string* other(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> others_;
+};
 
 class Progress;
 

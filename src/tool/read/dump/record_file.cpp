@@ -1,6 +1,6 @@
 #include "src/tool/read/dump/record_file.hpp"
 
-#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -3,13 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <filesystem>
 
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/tool/read/flash/flash_image.hpp"
 #include "src/tool/read/flash/image_contents.hpp"
-#include "src/tool/read/flash/image_losses.hpp"
 
 namespace opdump::tool {
 

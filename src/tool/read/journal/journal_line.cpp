@@ -9,7 +9,7 @@
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/read/dump/lite_name.hpp"
+#include "src/tool/read/dump/record_name.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -1,11 +1,18 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "opdump/impl/record/ring_record.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/types/model.hpp"
 #include "platform/posix/base/unique_fd.hpp"
+#include "src/tool/read/journal/journal_line.hpp"
 
 namespace opdump::tool {
 
@@ -51,6 +58,53 @@ class JournalReader {
   std::string_view line_;
   std::uint64_t number_ = 0;
   std::uint64_t bytes_ = 0;
+};
+
+/// What became of the records of one operator.
+struct RecordCounts {
+  std::uint64_t written = 0;
+  std::uint64_t reduced = 0;  ///< of `written`
+  std::uint64_t lost = 0;
+};
+
+/// What journals tell of them: line by line, and as sessions count operators with losses, whose records need
+/// not all have a line.
+struct ToldRecords {
+  RecordCounts lines{};
+  RecordCounts sessions{};
+
+  /// The greater of both.
+  RecordCounts counts() const {
+    return {.written = std::max(lines.written, sessions.written),
+            .reduced = std::max(lines.reduced, sessions.reduced),
+            .lost = std::max(lines.lost, sessions.lost)};
+  }
+};
+
+/// By model and operator, as `{type}.{name}`.
+using OpRecordCounts = std::map<std::pair<std::string, std::string>, ToldRecords>;
+
+/// The paths that the records of one config and device have, as a journal gives them and without a time
+/// stamp. Records with digests have those that CANN's layout would give them.
+class RecordPaths {
+ public:
+  RecordPaths(const DumpForm& form, std::uint32_t device);
+
+  /// Of operator `op` at `step` of the model `id`, which has the name `model` in the dump. Good until the
+  /// next call.
+  const JournalPath& in_model(const OpDesc& op, std::string_view model, std::uint32_t id, std::uint64_t step);
+
+  /// The same outside a model.
+  const JournalPath& outside(const OpDesc& op);
+
+ private:
+  const JournalPath& of(const OpDesc& op, RecordHead head, std::string_view model);
+
+  DumpTarget target_;
+  std::vector<std::uint64_t> head_;
+  std::vector<std::byte> name_;
+  std::string text_;
+  JournalPath path_;
 };
 
 }  // namespace opdump::tool

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <span>
+#include <vector>
 
 #include "opdump/types/overflow.hpp"
 #include "src/tool/cli/json.hpp"
@@ -209,6 +210,23 @@ bool is_op_debug_name(std::string_view file_name) {
   };
   return file_name.size() >= kPrefix.size() && std::equal(kPrefix.begin(), kPrefix.end(), file_name.begin(),
                                                           [same](char b, char a) { return same(a, b); });
+}
+
+bool read_op_debug(RecordFile& file, const RecordTensor& tensor, OpDebug& debug, std::string& reason) {
+  constexpr std::uint64_t kMostBytes = 4096;
+  Result<std::uint64_t> bytes = tensor.bytes;
+  if (tensor.has_shape && tensor.rank != 0 && tensor.dtype != DType::undefined)
+    bytes = packed_bytes(tensor.dtype, tensor.shape());
+  if (!bytes.ok() || bytes.value() > tensor.bytes) {
+    reason = "the shape needs more bytes than the tensor has";
+    return false;
+  }
+  std::vector<std::byte> all(static_cast<std::size_t>(std::min(bytes.value(), kMostBytes)));
+  if (!file.read(tensor.data_offset, all)) {
+    reason = file.error();
+    return false;
+  }
+  return parse_op_debug(all, debug, reason);
 }
 
 }  // namespace opdump::tool

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "opdump/base/bytes.hpp"
+#include "src/tool/read/dump/record_file.hpp"
 
 namespace opdump::tool {
 
@@ -54,5 +55,8 @@ std::vector<std::string_view> status_texts(std::uint64_t status);
 /// Whether a file of this name holds OpDebug tensors. Every spelling of the prefix counts: the vendor's
 /// documents and tools disagree on it.
 bool is_op_debug_name(std::string_view file_name);
+
+/// Reads the content of an OpDebug file's `tensor`. On false `reason` says what is wrong.
+bool read_op_debug(RecordFile& file, const RecordTensor& tensor, OpDebug& debug, std::string& reason);
 
 }  // namespace opdump::tool

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "src/tool/read/dump/record_name.hpp"
-#include "src/tool/read/journal/dump_clocks.hpp"
+#include "src/tool/read/journal/dump_provenance.hpp"
 
 namespace opdump::tool {
 namespace {

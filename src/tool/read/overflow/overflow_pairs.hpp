@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/overflow/op_debug_file.hpp"
+#include "src/tool/read/overflow/op_debug.hpp"
 
 namespace opdump::tool {
 

@@ -12,14 +12,12 @@
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/cli/refused_line.hpp"
 #include "src/tool/read/card/model_file.hpp"
 #include "src/tool/read/card/tflite_file.hpp"
-#include "src/tool/read/dump/beside_name.hpp"
-#include "src/tool/read/dump/text_lines.hpp"
+#include "src/tool/read/dump/beside_files.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/run/dbg_model.hpp"
 #include "src/tool/read/run/json_fields.hpp"
-#include "src/tool/read/run/run_fault_reader.hpp"
 #include "src/tool/read/run/run_tensor_reader.hpp"
 
 namespace opdump::tool {

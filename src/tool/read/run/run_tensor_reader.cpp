@@ -3,11 +3,99 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 
+#include "opdump/impl/stats/non_finite.hpp"
+#include "opdump/types/tensor.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/dump/npy_header.hpp"
+#include "src/tool/read/dump/npy_array.hpp"
 
 namespace opdump::tool {
+
+using cards::Quantisation;
+using cards::QuantScheme;
+using config::JsonNode;
+using config::JsonType;
+using config::KeyPath;
+
+bool QuantisationReader::read(const JsonNode& parent, const KeyPath& path, Quantisation& quant) {
+  const JsonNode* const node = parent.member("quant");
+  if (node == nullptr) return true;
+  const KeyPath here = path.key("quant");
+  if (node->type() != JsonType::object) return fields_.wrong_type(*node, here, "an object");
+  std::size_t scheme = 0;
+  if (!fields_.read_word(*node, here, "scheme", cards::kQuantSchemes, scheme)) return false;
+  quant.scheme = static_cast<QuantScheme>(scheme + 1);
+  std::uint64_t axis = 0;
+  if (!fields_.read_number(*node, here, "axis", axis)) return false;
+  if (axis >= kMaxRank)
+    return fields_.refuse(*node->member("axis"), here.key("axis"), "a tensor has up to 32 dims");
+  if (node->member("axis") != nullptr) quant.axis = static_cast<std::int64_t>(axis);
+  switch (quant.scheme) {
+    case QuantScheme::pow2:
+      return read_pow2(*node, here, quant);
+    case QuantScheme::block:
+      return read_block(*node, here, quant);
+    case QuantScheme::lut:
+      return read_lut(*node, here, quant);
+    default:
+      return read_affine(*node, here, quant);
+  }
+}
+
+bool QuantisationReader::read_affine(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+  constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "scale", "zero_point"};
+  if (!fields_.check_object(node, path, kKeys) || !fields_.read_reals(node, path, "scale", quant.scales) ||
+      !fields_.read_reals(node, path, "zero_point", quant.zero_points))
+    return false;
+  if (quant.scales.empty())
+    return fields_.missing(node, path.key("scale"), "one number, or one for each index of the axis");
+  if (quant.zero_points.empty() || quant.zero_points.size() == quant.scales.size()) return true;
+  return fields_.refuse(*node.member("zero_point"), path.key("zero_point"), "there are as many as scales");
+}
+
+bool QuantisationReader::read_pow2(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+  constexpr std::array<std::string_view, 3> kKeys = {"scheme", "axis", "exponent"};
+  if (!fields_.check_object(node, path, kKeys) ||
+      !fields_.read_reals(node, path, "exponent", quant.exponents))
+    return false;
+  if (quant.exponents.empty())
+    return fields_.missing(node, path.key("exponent"), "one number, or one for each index of the axis");
+  for (const std::int32_t exponent : quant.exponents) {
+    if (exponent < cards::kLeastExponent || exponent > cards::kMostExponent)
+      return fields_.refuse(*node.member("exponent"), path.key("exponent"),
+                            "exponents are from -149 to 127, as those of a float");
+  }
+  return true;
+}
+
+bool QuantisationReader::read_block(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+  constexpr std::array<std::string_view, 4> kKeys = {"scheme", "type", "block_elements", "block_bytes"};
+  std::string_view type;
+  if (!fields_.check_object(node, path, kKeys) || !fields_.read_text(node, path, "type", type) ||
+      !fields_.read_number(node, path, "block_elements", quant.block_elements) ||
+      !fields_.read_number(node, path, "block_bytes", quant.block_bytes))
+    return false;
+  quant.block_type = type;
+  if (type.empty())
+    return fields_.missing(node, path.key("type"), "the name of the block's format, as \"Q4_K\"");
+  if (quant.block_elements == 0)
+    return fields_.missing(node, path.key("block_elements"), "how many numbers a block stands for");
+  if (quant.block_bytes == 0)
+    return fields_.missing(node, path.key("block_bytes"), "how many bytes a block has");
+  return true;
+}
+
+bool QuantisationReader::read_lut(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+  constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "table", "first"};
+  if (!fields_.check_object(node, path, kKeys) || !fields_.read_reals(node, path, "table", quant.table))
+    return false;
+  if (quant.table.empty())
+    return fields_.missing(node, path.key("table"), "a number for each that is stored");
+  const JsonNode* const first = node.member("first");
+  return first == nullptr || fields_.take_real(*first, path.key("first"), quant.first);
+}
+
 namespace {
 
 using config::JsonNode;
@@ -189,6 +277,86 @@ bool RunTensorReader::read_npy(const JsonNode& node, const JsonNode& data, const
   tensor.bytes = npy.data_bytes;
   tensor.file_offset = npy.data_offset;
   return true;
+}
+
+using config::JsonNode;
+using config::KeyPath;
+
+bool RunFaultReader::read(const JsonNode& node, const KeyPath& path, RunFault& fault) {
+  constexpr std::array<std::string_view, 8> kKeys = {"step",   "model",  "op",     "kind",
+                                                     "status", "victim", "offset", "bytes"};
+  constexpr std::array<std::string_view, 4> kKinds = {"overflow", "nan", "exception", "trample"};
+  constexpr std::uint64_t kDefaultStatus = 0x20;
+  std::size_t kind = 0;
+  fault.status = kDefaultStatus;
+  if (!fields_.check_object(node, path, kKeys) || !fields_.read_number(node, path, "step", fault.step) ||
+      !fields_.read_word(node, path, "kind", kKinds, kind) ||
+      !fields_.read_number(node, path, "status", fault.status) ||
+      !fields_.read_number(node, path, "offset", fault.offset) ||
+      !fields_.read_number(node, path, "bytes", fault.bytes))
+    return false;
+  if (node.member("kind") == nullptr)
+    return fields_.missing(node, path.key("kind"), "one of " + config::listed(kKinds));
+  fault.kind = static_cast<RunFault::Kind>(kind);
+  return check_step(node, path, fault) && find_model(node, path, fault.model) &&
+         find_op(node, path, "op", run_.models[fault.model], fault.op) &&
+         (fault.kind != RunFault::Kind::nan || check_floats(node, path, fault)) &&
+         (fault.kind != RunFault::Kind::trample || check_victim(node, path, fault));
+}
+
+bool RunFaultReader::check_step(const JsonNode& node, const KeyPath& path, const RunFault& fault) {
+  const JsonNode* const step = node.member("step");
+  if (step == nullptr || fault.step < run_.steps) return true;
+  const std::string steps = ", as \"steps\" is " + std::to_string(run_.steps);
+  return fields_.refuse(
+      *step, path.key("step"),
+      (run_.steps == 0 ? "no step is run" : "the last step is " + std::to_string(run_.steps - 1)) + steps);
+}
+
+bool RunFaultReader::find_model(const JsonNode& node, const KeyPath& path, std::size_t& index) {
+  std::string_view name;
+  if (!fields_.read_text(node, path, "model", name)) return false;
+  if (run_.models.empty()) return fields_.refuse(node, path, "there is no model to go wrong");
+  const auto found = std::find_if(run_.models.begin(), run_.models.end(),
+                                  [&](const RunModel& model) { return name.empty() || model.name == name; });
+  if (found == run_.models.end())
+    return fields_.refuse(*node.member("model"), path.key("model"),
+                          "no model is called " + config::in_quotes(name));
+  index = static_cast<std::size_t>(found - run_.models.begin());
+  return true;
+}
+
+bool RunFaultReader::find_op(const JsonNode& node, const KeyPath& path, std::string_view key,
+                             const RunModel& model, std::size_t& index) {
+  std::string_view name;
+  if (node.member(key) == nullptr) return fields_.missing(node, path.key(key), "the name of an operator");
+  if (!fields_.read_text(node, path, key, name)) return false;
+  const auto found =
+      std::find_if(model.ops.begin(), model.ops.end(), [&](const RunOp& op) { return op.desc.name == name; });
+  if (found == model.ops.end())
+    return fields_.refuse(
+        *node.member(key), path.key(key),
+        "no operator of " + config::in_quotes(model.name) + " is called " + config::in_quotes(name));
+  index = static_cast<std::size_t>(found - model.ops.begin());
+  return true;
+}
+
+bool RunFaultReader::check_floats(const JsonNode& node, const KeyPath& path, const RunFault& fault) {
+  for (const RunTensor& output : run_.models[fault.model].ops[fault.op].outputs) {
+    if (can_be_non_finite(output.dtype) && output.bytes != 0) return true;
+  }
+  return fields_.refuse(*node.member("op"), path.key("op"), "has no output of a floating-point dtype");
+}
+
+bool RunFaultReader::check_victim(const JsonNode& node, const KeyPath& path, RunFault& fault) {
+  const RunModel& model = run_.models[fault.model];
+  if (!find_op(node, path, "victim", model, fault.victim)) return false;
+  const std::vector<RunTensor>& outputs = model.ops[fault.victim].outputs;
+  const std::uint64_t bytes = outputs.empty() ? 0 : outputs[0].bytes;
+  if (fault.bytes != 0 && fault.offset < bytes && fault.bytes <= bytes - fault.offset) return true;
+  return fields_.refuse(*node.member("victim"), path.key("victim"),
+                        "its first output has " + std::to_string(bytes) +
+                            " bytes, and \"offset\" and \"bytes\" have to lie within");
 }
 
 }  // namespace opdump::tool

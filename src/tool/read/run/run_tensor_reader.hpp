@@ -1,13 +1,31 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "src/card/quantisation.hpp"
 #include "src/tool/read/run/json_fields.hpp"
-#include "src/tool/read/run/quantisation_reader.hpp"
 #include "src/tool/read/run/run_file.hpp"
 
 namespace opdump::tool {
+
+/// Reads what a card says of how the numbers of a tensor stand for real ones.
+class QuantisationReader {
+ public:
+  explicit QuantisationReader(JsonFields& fields) : fields_(fields) {}
+
+  /// Reads the object under the key "quant" of a tensor, if it is there.
+  bool read(const config::JsonNode& parent, const config::KeyPath& path, cards::Quantisation& quant);
+
+ private:
+  bool read_affine(const config::JsonNode& node, const config::KeyPath& path, cards::Quantisation& quant);
+  bool read_pow2(const config::JsonNode& node, const config::KeyPath& path, cards::Quantisation& quant);
+  bool read_block(const config::JsonNode& node, const config::KeyPath& path, cards::Quantisation& quant);
+  bool read_lut(const config::JsonNode& node, const config::KeyPath& path, cards::Quantisation& quant);
+
+  JsonFields& fields_;
+};
 
 /// Reads tensors of a RUN.json or a card, with the heads of the files that they name.
 class RunTensorReader {
@@ -41,6 +59,25 @@ class RunTensorReader {
   JsonFields& fields_;
   QuantisationReader quantisations_;
   const std::string directory_;
+};
+
+/// Reads what is to go wrong, for models and a number of steps that have been read.
+class RunFaultReader {
+ public:
+  RunFaultReader(JsonFields& fields, const RunFile& run) : fields_(fields), run_(run) {}
+
+  bool read(const config::JsonNode& node, const config::KeyPath& path, RunFault& fault);
+
+ private:
+  bool check_step(const config::JsonNode& node, const config::KeyPath& path, const RunFault& fault);
+  bool find_model(const config::JsonNode& node, const config::KeyPath& path, std::size_t& index);
+  bool find_op(const config::JsonNode& node, const config::KeyPath& path, std::string_view key,
+               const RunModel& model, std::size_t& index);
+  bool check_floats(const config::JsonNode& node, const config::KeyPath& path, const RunFault& fault);
+  bool check_victim(const config::JsonNode& node, const config::KeyPath& path, RunFault& fault);
+
+  JsonFields& fields_;
+  const RunFile& run_;
 };
 
 }  // namespace opdump::tool

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "opdump/config/seal_key.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
@@ -10,6 +11,12 @@
 #include "src/tool/read/seal/unsealer.hpp"
 
 namespace opdump::tool {
+
+/// A key as the PEM text of openssl. Source: RFC 8410.
+std::string key_pem(SealKeyText::Kind kind, const SealKeyBytes& key);
+
+/// Reads the private key in the file `path`. False: `reason` says why not, "FILE: reason".
+bool read_private_key(const std::string& path, SealKeyBytes& key, std::string& reason);
 
 /// Opens sealed files one after another into a tree that has no file of them yet.
 class OpenedTree {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "platform/posix/tree_sink.hpp"
-#include "src/tool/write/wire/frame_reader.hpp"
+#include "src/tool/write/wire/wire_line.hpp"
 
 namespace opdump::tool {
 

@@ -1,7 +1,6 @@
-#include "src/tool/read/dump/beside_name.hpp"
+#include "src/tool/read/dump/beside_files.hpp"
 
 #include <dirent.h>
-
 #include <algorithm>
 #include <memory>
 
