@@ -23,7 +23,7 @@ constexpr char kEdgesHelp[] =
 
 usage: opdump edges DUMP [--model CARD] [--json]
 
-  --model CARD  also by the names of tensors in the card that 'opdump describe' has written
+  --model CARD  also by the names of tensors in the model, or in the card that 'opdump describe' has written
   --json        the same for programs
 
 DUMP is a directory with all that is below it, or a flash image. Its records have to hold inputs and outputs

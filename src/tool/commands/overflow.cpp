@@ -40,7 +40,7 @@ usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N] [--model CAR
                          directory
   -n N                   only the first N overflows in the order of boots and time; default: all
   --boot N               only boot N, of a flash image or of what 'opdump extract' wrote
-  --model CARD           also what a card of the model says, as 'opdump describe' writes it: which operators of the
+  --model CARD           also what the model says, or a card, as 'opdump describe' writes it: which operators of the
                          framework are in this one, which operator each input is of, and what quantised tensors
                          stand for. Without it, the cards that lie beside the journal, 'opdump.*.model.json'
 

@@ -42,7 +42,7 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--he
   --boot N      only boot N, of a flash image or of what 'opdump extract' wrote; of several boots each is listed apart
   --stats       also the standard deviation, the number of zeros, and a histogram from the least to the greatest
   --head N      also the first N elements of each tensor, at most 1000
-  --model CARD  also what quantised tensors stand for, by a card of their model, as 'opdump describe' writes it:
+  --model CARD  also what quantised tensors stand for, by their model, or its card, as 'opdump describe' writes it:
                 the least, greatest and mean real value, scale and zero point, and the share of elements that are
                 the least or the greatest integer, at which a quantiser saturates. Without it, by the cards that
                 lie beside the journal, 'opdump.*.model.json'
