@@ -38,8 +38,8 @@ usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
       --fleet        each RUN is a device: names those that have something else than most at a tensor, and the
-                 first tensor where they leave the others
-  --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
+                     first tensor where they leave the others
+      --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
                      journal) or journals tell of another file of a model
       --json         everything as JSON on stdout
 
