@@ -282,11 +282,10 @@ class BasicSession {
   // From the drain context, and when the program dies.
 
   /// Moves up to `budget_bytes` from each recorder's ring to the sink, in turn; returns the bytes moved, 0
-  /// when there was nothing. A record that begins counts for 256 bytes more, as its names and the journal's
-  /// line go to the sink as well. An idle loop or a drain thread calls it. A call from within itself, such as
-  /// from the sink, does nothing and returns 0.
+  /// when there was nothing. An idle loop or a drain thread calls it. A call from within itself, such as from
+  /// the sink, does nothing and returns 0.
   ///
-  /// *Time.* From each ring it moves the budget at most, and 511 bytes and the head of one record more. A
+  /// *Time.* From each ring it moves the budget at most, and 255 bytes and the head of one record more. A
   /// large record goes in several calls; the room of a chunk in the ring is free again when all of the chunk
   /// has gone. How long the sink takes is in its own contract, such as that of FlashLog. Two things are never
   /// cut: what a layout with tables keeps of a record, and the report of an overflow.

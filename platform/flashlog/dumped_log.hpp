@@ -186,9 +186,9 @@ class DumpedLog : public EntryStream {
     return bytes;
   }
 
-  /// Most bytes that a session's call adds to the log when it moves `moved` bytes, as `drain_some` counts
-  /// them: journals' lines and the log's own entries included.
-  static constexpr std::uint32_t most_bytes(std::uint32_t moved) { return moved + moved / 8 + 128; }
+  /// Most bytes that a session's call adds to the log when it moves `moved` bytes out of rings: names,
+  /// journals' lines and the log's own entries included.
+  static constexpr std::uint32_t most_bytes(std::uint32_t moved) { return 4 * moved + 1024; }
 
   /// For fault and watchdog handlers, with interrupts off: programs what the page holds, polled. From now on
   /// until the next mount the log neither erases nor syncs; while prepared blocks last, rings may still be

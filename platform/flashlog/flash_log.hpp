@@ -45,14 +45,11 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Erases at a time of the caller's choice.* With an `Options::erase_budget` of 0 no call erases but
 /// `erase_ahead`, and a drain that is bounded never waits for an erase:
 ///
-///     constexpr std::uint32_t kMost = FlashLog::most_bytes(kBudget + ErasesAhead::kBeyondBudget);
-///     while (log.ready_bytes() < kMost && log.erase_ahead().value()) {
-///     }
-///     if (log.ready_bytes() >= kMost) session.drain_some(kBudget);
+///     if (log.ready_bytes() >= FlashLog::most_bytes(kMoved)) session.drain_some(kBudget);
+///     log.erase_ahead();
 ///
-/// where a block, or all `prepared_blocks` together, must have room for `kMost`. A block takes two or three
-/// calls of `erase_ahead`, of which one erases: a turn that makes one call has to leave so many turns to a
-/// block. What is written without such room is refused with `no_space`, and its records are counted as lost.
+/// where a block, or all `prepared_blocks` together, must have room for `most_bytes(kMoved)`. What is written
+/// without such room is refused with `no_space`, and its records are counted as lost.
 ///
 /// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
 /// several logs work side by side. Two objects of one name are both kept.

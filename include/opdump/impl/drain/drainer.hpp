@@ -85,12 +85,9 @@ class Drainer {
   void leave() { busy_.store(false, std::memory_order_relaxed); }
   bool is_busy() const { return busy_.load(std::memory_order_relaxed); }
 
-  /// What a record counts beside the bytes that are moved: about what its names and the journal's line are.
-  static constexpr std::size_t kRecordBytes = 256;
-
-  /// Moves chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone; the head of a record,
-  /// kRecordBytes and `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring.
-  /// Returns the bytes moved, with kRecordBytes for each record that began.
+  /// Moves chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone; the head of a record
+  /// and `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring. Returns the bytes
+  /// moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     if (OPDUMP_MAX_RECORDERS == 1) slot = 0;  // which the compiler then knows
     if (!build::kLean) crowded_ = crowded_ || ring.used() > ring.size() / 8;
@@ -107,7 +104,7 @@ class Drainer {
       }
       const Bytes chunk = ring.oldest();
       if (put_next<RecordChunks>(slot, stream, chunk, budget_bytes - moved)) {
-        moved += chunk.size() + kRecordBytes;
+        moved += chunk.size();
       } else {
         moved += take_chunk(slot, chunk, budget_bytes - moved);
         if (stream.rest != nullptr) continue;  // the budget has gone; less code than a break
@@ -323,7 +320,7 @@ class Drainer {
     } else if constexpr (!build::kLean) {
       begin_record<RecordChunks>(slot, stream, head, {body, end}, last);
     }
-    return static_cast<std::size_t>(end - from) + (begins ? kRecordBytes : 0);
+    return static_cast<std::size_t>(end - from);
   }
 
   /// Takes a chunk that is all of a record right behind the last one, of which everything is ready, as most
