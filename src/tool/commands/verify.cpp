@@ -34,7 +34,7 @@ usage: opdump verify DIR|IMAGE [--config CONFIG [--model MODEL]] [--quick] [--js
        opdump verify --observer RUN RUN [--json]
 
   --config CONFIG     what the device was asked for, in CANN's acl.json format
-  --model MODEL       the models that ran: RUN.json, or what 'opdump describe' says; "steps" says how many if it is given.
+  --model MODEL       the models that ran: RUN.json, or what 'opdump describe' says; "steps" says how many.
                       An operator is expected with the bytes of its tensors; one without any leaves no record. Where a
                       history or trigger chose what was kept, none is expected.
                       Without it, the cards that lie beside the journals, 'opdump.*.model.json'. With RUN.json, or

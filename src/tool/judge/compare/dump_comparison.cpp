@@ -143,10 +143,10 @@ const std::string_view kCompareOptionsHelp =
                            'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of 32
                            and 64 bits without a scale that they are equal. Equal tensors keep every limit, also
                            with NaNs in them; a NaN or infinity on one side alone keeps none
-      --model CARD         what my integers stand for, and which inputs are constants, by the model, ONNX or TFLite, a
-                           card, as 'opdump describe' writes it, RUN.json, or a dump with cards: quantised tensors
-                           are compared by their real values. Without it, by the cards that lie beside the journal,
-                           'opdump.*.model.json'
+      --model CARD         what my integers stand for, and which inputs are constants, by the model, ONNX or
+                           TFLite, a card, as 'opdump describe' writes it, RUN.json, or a dump with cards: quantised
+                           tensors are compared by their real values. Without it, by the cards that lie beside the
+                           journal, 'opdump.*.model.json'
       --golden-model CARD  the same of GOLDEN
       --any-model          compares dumps whose cards or journals tell of another file of a model, by its SHA-256.
                            Other builds, configs, runtimes or versions of opdump are told on stderr and refused
