@@ -32,13 +32,17 @@ compiles_cxx20() {
 END
 }
 
+# Compilers, in the order in which they are taken, and the package of one where there is none.
+compilers='c++ g++ clang++'
+compiler_package=g++
+
 # Leaves the compiler in CXX, where Meson looks for it.
 find_compiler() {
   if [ -n "${CXX:-}" ]; then
     compiles_cxx20 "$CXX"
     return
   fi
-  for compiler in c++ g++ clang++; do
+  for compiler in $compilers; do
     if compiles_cxx20 "$compiler"; then
       export CXX="$compiler"
       return 0
@@ -54,7 +58,7 @@ meson_is_new_enough() {
 }
 
 build_tools() {
-  need g++ 'g++ >= 12 or clang++ >= 14' find_compiler
+  need $compiler_package 'g++ >= 12 or clang++ >= 14' find_compiler
   need meson 'meson >= 1.0' meson_is_new_enough
   need ninja-build ninja command -v ninja
   need pkg-config pkg-config command -v pkg-config
