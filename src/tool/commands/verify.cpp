@@ -14,7 +14,7 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
-#include "src/tool/judge/diff/observer.hpp"
+#include "src/tool/judge/diff/run_reader.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/sealed_notice.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "opdump/impl/stats/numbers.hpp"
-#include "src/tool/judge/compare/exact_pairs.hpp"
 #include "src/tool/judge/compare/pair_blocks.hpp"
 
 namespace opdump::compare {

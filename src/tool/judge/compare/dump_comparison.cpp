@@ -74,29 +74,19 @@ bool is_pair(const PairResult& result) {
   return result.pair.mine && result.pair.golden;
 }
 
-/// "'conv1', 'relu1', 'fc' and 3 more".
-std::string some_ops(const DumpSide& side) {
-  constexpr std::size_t kMost = 3;
-  std::size_t count = 0;
-  std::string text, last;
-  for (const DumpTensor& tensor : side.tensors) {
-    const std::string op = side.files[tensor.file].op;
-    if (count != 0 && last == op) continue;
-    last = op;
-    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + op + "'";
-  }
-  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
+/// "'conv1', 'relu1' and 3 more".
+std::string some_names(const std::vector<std::string>& names, std::size_t most = 10) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() <= most ? text : text + " and " + std::to_string(names.size() - most) + " more";
 }
 
-/// "'conv1', 'relu1' and 3 more".
-std::string some_names(const std::set<std::string>& names) {
-  constexpr std::size_t kMost = 10;
-  std::size_t count = 0;
-  std::string text;
-  for (const std::string& name : names) {
-    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + name + "'";
-  }
-  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
+std::string some_ops(const DumpSide& side) {
+  std::vector<std::string> names;
+  for (const DumpTensor& tensor : side.tensors) names.push_back(side.files[tensor.file].op);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return some_names(names, 3);
 }
 
 /// Counts the pairs of which less is compared than one may think.
@@ -237,7 +227,7 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   }
   if (choice.stored) stored_ = mine_;
   if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
-    search.note(*choice.map + ": no operator of mine is called " + some_names(names));
+    search.note(*choice.map + ": no operator of mine is called " + some_names({names.begin(), names.end()}));
   const auto tell_ambiguous = [&search](const char* whose, std::size_t count) {
     if (count != 0)
       search.note("ambiguous: several operators of the card may be that of " + count_text(count, "tensor") +

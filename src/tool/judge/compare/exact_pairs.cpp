@@ -1,11 +1,9 @@
-#include "src/tool/judge/compare/exact_pairs.hpp"
+#include "src/tool/judge/compare/pair_blocks.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
-
-#include "src/tool/judge/compare/pair_blocks.hpp"
 
 namespace opdump::compare {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/tool/judge/compare/compare_run.hpp"
-#include "src/tool/judge/compare/misread_inputs.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {
@@ -63,6 +62,12 @@ constexpr bool is_proof(Cause cause) {
 
 /// The word for it in JSON, as "own error".
 std::string_view to_string(Cause cause);
+
+/// An input that its operator takes by another scale or zero point than the one that it was written by.
+struct MisreadInput {
+  std::size_t result = 0;  ///< of the input, in the results
+  std::string text;        ///< "zero point 128, which was written by 120"
+};
 
 /// Errors are relative Euclidean distances, or those of statistics where a side has nothing else; infinite
 /// where they are no number. Numbers of tensors are those of results.

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kVerdicts = 5;
 
-std::string tensor_text(const DumpTensor& tensor) {
-  return (tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
-}
-
 /// What no measure tells: NaNs that only one side has, and elements of another dtype.
 std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
                       const compare::Comparison& comparison) {
@@ -64,13 +60,13 @@ std::string VerdictReport::bad_text(std::size_t index) const {
   const PairResult result = report_.results[index];
   const DumpTensor mine = report_.mine.tensors[*result.pair.mine];
   const DumpTensor golden = report_.golden.tensors[*result.pair.golden];
-  return tensor_text(mine) + " does not (" + broken_limits(report_, result) +
+  return role_text(mine) + " does not (" + broken_limits(report_, result) +
          oddity_of(mine, golden, *result.comparison) + ')';
 }
 
 std::string VerdictReport::measured_text(std::size_t index) const {
   const PairResult result = report_.results[index];
-  return tensor_text(report_.mine.tensors[*result.pair.mine]) + " is not (" + measures_text(report_, result) +
+  return role_text(report_.mine.tensors[*result.pair.mine]) + " is not (" + measures_text(report_, result) +
          ')';
 }
 
@@ -94,13 +90,13 @@ std::string VerdictReport::growth_text(const OpVerdict& op) const {
 
 std::string VerdictReport::misread_text(const OpVerdict& op) const {
   const DumpTensor input = my_tensor(op.misread->result);
-  return "it takes " + tensor_text(input) + " by " + op.misread->text + ": ";
+  return "it takes " + role_text(input) + " by " + op.misread->text + ": ";
 }
 
 std::string VerdictReport::miswritten_text(const OpVerdict& op) const {
   const OpVerdict reader = ops_[place_of(ops_, *op.misread_by)];
   const DumpTensor constant = my_tensor(*op.unequal_constant);
-  return "its constant " + tensor_text(constant) + " is another: its output is equal by that, but " +
+  return "its constant " + role_text(constant) + " is another: its output is equal by that, but " +
          name_of(reader) + " takes it by " + reader.misread->text;
 }
 
@@ -137,7 +133,7 @@ std::string VerdictReport::own_text(const OpVerdict& op) const {
     const std::string channel = "channel " + std::to_string(op.channel->channel) + " of " +
                                 std::to_string(op.channel->channels) + " (axis " +
                                 std::to_string(op.channel->axis) + ')';
-    return inputs + channel + " of " + tensor_text(my_tensor(*op.bad_output)) + " is " +
+    return inputs + channel + " of " + role_text(my_tensor(*op.bad_output)) + " is " +
            number_text(op.channel->times) +
            " times golden's, and most others are not; as a whole it is off by " +
            number_text(op.output_error);
@@ -152,7 +148,7 @@ std::string VerdictReport::own_text(const OpVerdict& op) const {
 
 std::string VerdictReport::cause_text(const OpVerdict& op) const {
   const std::string output = output_text(op);
-  const auto input = [&] { return tensor_text(my_tensor(*op.at)); };
+  const auto input = [&] { return role_text(my_tensor(*op.at)); };
   switch (op.cause) {
     case Cause::not_a_number:
       return "it is the first with NaN or infinity: " + own_text(op);
@@ -189,7 +185,7 @@ std::string VerdictReport::victim_text(const OpVerdict& op) const {
     return "its inputs agree within the limits, but are not equal, and its error is " +
            number_text(op.growth()) + " times what theirs accounts for: " + output_text(op);
   const DumpTensor input = my_tensor(op.at.value_or(*op.bad_input));
-  return "its " + tensor_text(input) + " diverges already" +
+  return "its " + role_text(input) + " diverges already" +
          (op.fed || is_proof(op.cause)
               ? ""
               : ", and no operator of the dump before it does: a constant, an input of the model, or an "
@@ -203,7 +199,7 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
       return "several operators of one type are called so at one step, and which of them is golden's is not known: " +
              output;
     case Cause::overwritten:
-      return "its " + tensor_text(my_tensor(*op.at)) +
+      return "its " + role_text(my_tensor(*op.at)) +
              " is not what the operator before it has written, which agrees: overwritten in between, or read "
              "too early";
     case Cause::unscaled:
@@ -212,8 +208,8 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
       if (op.failed_input && op.inputs != 0) {
         const PairResult result = report_.results[*op.failed_input];
         return output + "; its " +
-               tensor_text(result.pair.mine ? my_tensor(*op.failed_input)
-                                            : report_.golden.tensors[*result.pair.golden]) +
+               role_text(result.pair.mine ? my_tensor(*op.failed_input)
+                                          : report_.golden.tensors[*result.pair.golden]) +
                " could not be compared: " +
                (result.unscaled ? "no scale is known of its integers" : result.problem);
       }
@@ -236,7 +232,7 @@ std::string VerdictReport::dtype_text(const OpVerdict& op) const {
   const PairResult result = report_.results[*op.other_dtype];
   const DumpTensor mine = report_.mine.tensors[*result.pair.mine];
   const DumpTensor golden = report_.golden.tensors[*result.pair.golden];
-  return tensor_text(mine) + " is " + std::string(info(mine.dtype).name) + " for " +
+  return role_text(mine) + " is " + std::string(info(mine.dtype).name) + " for " +
          std::string(info(golden.dtype).name);
 }
 
@@ -270,7 +266,7 @@ std::string VerdictReport::headline() const {
   switch (op.cause) {
     case Cause::model_input:
     case Cause::unwritten_input: {
-      const std::string input = tensor_text(my_tensor(*op.at)) + " of " + name;
+      const std::string input = role_text(my_tensor(*op.at)) + " of " + name;
       const std::string off = " (" + broken_limits(report_, report_.results[*op.at]) + ')';
       if (op.cause == Cause::model_input)
         return text + "the model's inputs differ: " + input + ", which no operator of the dump writes" + off +
@@ -283,7 +279,7 @@ std::string VerdictReport::headline() const {
     case Cause::missing: {
       const DumpTensor input = my_tensor(*op.at);
       return text + golden_name_of(*op.golden_op) + " is missing before " + name + ": golden's " +
-             tensor_text(input) + " is its output, mine agrees with what goes into it";
+             role_text(input) + " is its output, mine agrees with what goes into it";
     }
     case Cause::shifted:
       return text + "mine is shifted by " +

@@ -1,4 +1,4 @@
-#include "src/tool/judge/diff/observer.hpp"
+#include "src/tool/judge/diff/run_reader.hpp"
 
 #include <cstdio>
 
@@ -6,7 +6,6 @@
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/judge/diff/run_reader.hpp"
 #include "src/tool/judge/diff/run_table.hpp"
 #include "src/tool/judge/diff/run_verdicts.hpp"
 #include "src/tool/read/flash/extracted_image.hpp"

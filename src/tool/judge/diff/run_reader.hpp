@@ -83,4 +83,8 @@ class RunReader {
   std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
 };
 
+/// Says whether run `with`, with a dump, computed what run `without` did, which had a smaller one: all
+/// tensors that both have are equal bit by bit. Returns the exit status.
+int run_observer(const std::string& without, const std::string& with, bool as_json);
+
 }  // namespace opdump::tool

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "opdump/impl/stats/non_finite.hpp"
+#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/diverge/dumped_op.hpp"
-#include "src/tool/judge/diverge/onnx_types.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -55,7 +55,7 @@ Terms terms_of(const ReplayOp& op, std::size_t elements) {
   Terms terms;
   if (!has_input(op, 0)) return terms;
   const ReplayTensor& x = *op.inputs[0];
-  if (is_word_of(op.type, kNearOne)) return {2, 1};
+  if (has_word(kNearOne, op.type)) return {2, 1};
   const bool is_matmul = op.type == "MatMul" || op.type == "Gemm";
   const bool is_conv = op.type == "Conv" || op.type == "ConvTranspose";
   if ((is_matmul || is_conv) && has_input(op, 1)) {
@@ -172,12 +172,12 @@ OutputLimit limit_of(const ReplayOp& op, std::size_t i, DType dtype, std::size_t
     return limit;
   }
   if (relative_of(dtype, limits) == 0) return limit;
-  if (is_onnx && is_word_of(op.type, kExact) && keeps_dtype(op, dtype)) return limit;
+  if (is_onnx && has_word(kExact, op.type) && keeps_dtype(op, dtype)) return limit;
   // Elements below it lose digits as subnormal numbers, or are made 0 by devices.
   limit.absolute = dtype == DType::float64 ? 0x1p-60 : dtype == DType::float32 ? 0x1p-30 : 0x1p-16;
   limit.relative = relative_of(dtype, limits);
   limit.op_class = OpClass::rounded;
-  if (is_onnx && (is_word_of(op.type, kRounded) || is_word_of(op.type, kExact) || is_quantising(op.type)))
+  if (is_onnx && (has_word(kRounded, op.type) || has_word(kExact, op.type) || is_quantising(op.type)))
     return limit;
   limit.op_class = OpClass::accumulated;
   const Terms terms = terms_of(op, elements);

@@ -1,16 +1,123 @@
 #include "src/tool/judge/diverge/replay_model.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
 
+#include "src/config/json/json_tree.hpp"
+#include "src/config/refusal.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/judge/diverge/card_attribute.hpp"
-#include "src/tool/judge/diverge/onnx_types.hpp"
+#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/read/card/model_file.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 
 namespace opdump::tool {
 namespace {
+
+/// Source: the operators of CANN (AddV2, RealDiv, ...) and of TensorFlow Lite (LOGISTIC, ...).
+constexpr std::string_view kMapped =
+    " ABS=Abs ADD=Add AddV2=Add CEIL=Ceil COS=Cos DIV=Div EXP=Exp FLOOR=Floor GREATER=Greater"
+    " GREATER_EQUAL=GreaterOrEqual GreaterEqual=GreaterOrEqual LESS=Less LESS_EQUAL=LessOrEqual LOG=Log"
+    " LOGISTIC=Sigmoid LessEqual=LessOrEqual LogicalAnd=And LogicalNot=Not LogicalOr=Or MAXIMUM=Max"
+    " MINIMUM=Min MUL=Mul Maximum=Max Minimum=Min NEG=Neg POW=Pow RELU=Relu ROUND=Round RealDiv=Div"
+    " ReluV2=Relu SIN=Sin SOFTMAX=Softmax SQRT=Sqrt SUB=Sub TANH=Tanh ";
+
+/// Types of ONNX without attributes that mean the same wherever they are.
+constexpr std::string_view kSame =
+    " Abs Acos Acosh Add And Asin Asinh Atan Atanh Ceil Cos Cosh Div Equal Erf Exp Expand Floor Greater"
+    " GreaterOrEqual HardSwish Identity IsNaN Less LessOrEqual Log Max Min Mish Mul Neg Not Or Pow"
+    " Reciprocal Relu Round Sigmoid Sign Sin Sinh Size Softplus Softsign Sqrt Sub Tan Tanh Where Xor"
+    " DynamicQuantizeLinear MatMulInteger QLinearMatMul ";
+
+/// The opset whose meaning those operators have.
+constexpr std::uint64_t kMappedOpset = 17;
+
+/// What ONNX calls an operator that CANN, TensorFlow Lite or another runtime calls `type`, and that needs
+/// neither attributes nor a layout to be computed; empty: it is not known as one. A type of ONNX is its own
+/// name.
+std::string_view onnx_type_of(std::string_view type) {
+  if (has_word(kSame, type)) return type;
+  const std::string start = ' ' + std::string(type) + '=';
+  const std::size_t at =
+      type.find_first_of(" =") == std::string_view::npos ? kMapped.find(start) : std::string_view::npos;
+  if (at == std::string_view::npos) return {};
+  const std::string_view onnx = kMapped.substr(at + start.size());
+  return onnx.substr(0, onnx.find(' '));
+}
+
+/// Source: ONNX's operators.
+bool is_real(std::string_view name) {
+  constexpr std::string_view kNames =
+      " activation_alpha activation_beta alpha beta bias clip cubic_coeff_a epsilon extrapolation_value"
+      " gamma high lambd low max mean min momentum norm_coefficient ratio scale scales spatial_scale"
+      " threshold value value_float value_floats ";
+  return has_word(kNames, name);
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+/// Infinities and NaN are texts, as JSON has no such numbers.
+std::optional<float> real_of(std::string_view text) {
+  if (text == "inf") return std::numeric_limits<float>::infinity();
+  if (text == "-inf") return -std::numeric_limits<float>::infinity();
+  if (text == "nan") return std::numeric_limits<float>::quiet_NaN();
+  return number_of<float>(text);
+}
+
+bool read_list(std::string_view name, std::string_view text, ReplayValue& to) {
+  ConfigError error;
+  config::Refusal refusal(text, error);
+  config::JsonTree tree;
+  if (!tree.parse(text, refusal) || tree.root().type() != config::JsonType::array) return false;
+  std::vector<std::int64_t> integers;
+  std::vector<float> reals;
+  std::vector<std::string> texts;
+  std::size_t count = 0;
+  for (const config::JsonNode* node = tree.root().first(); node != nullptr; node = node->next(), ++count) {
+    const bool is_text = node->type() == config::JsonType::string;
+    const std::string_view rest = text.substr(node->offset());
+    const std::string_view item = is_text ? node->text() : rest.substr(0, rest.find_first_of(",] \n\t\r"));
+    if (is_text) texts.emplace_back(item);
+    if (const auto integer = number_of<std::int64_t>(item)) integers.push_back(*integer);
+    if (const auto real = real_of(item)) reals.push_back(*real);
+  }
+  if (!is_real(name) && integers.size() == count) {
+    to = std::move(integers);
+  } else if (reals.size() == count) {
+    to = std::move(reals);
+  } else {
+    to = std::move(texts);
+    return std::get<std::vector<std::string>>(to).size() == count;
+  }
+  return true;
+}
+
+/// Reads an attribute of a card: JSON, or the text of a JSON string. JSON does not tell 1 from 1.0, so a
+/// table of names tells which attributes of ONNX are floats. False where it is no value of ONNX.
+bool read_card_attribute(std::string_view name, std::string_view value, ReplayAttribute& to) {
+  to.name = name;
+  if (value.starts_with('[')) return read_list(name, value, to.value);
+  if (value.starts_with('{')) return false;
+  const std::optional<float> real = real_of(value);
+  const std::optional<std::int64_t> integer = number_of<std::int64_t>(value);
+  if (is_real(name) && real) {
+    to.value = *real;
+  } else if (integer) {
+    to.value = *integer;
+  } else if (const auto number = number_of<float>(value)) {
+    to.value = *number;
+  } else {
+    to.value = std::string(value);
+  }
+  return true;
+}
 
 constexpr std::string_view kSubgraph = "it runs a graph of its own, which is not computed";
 
