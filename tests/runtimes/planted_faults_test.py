@@ -20,12 +20,7 @@ import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 from with_numpy import numpy  # noqa: E402
-import npm_packages  # noqa: E402
 import ort_library  # noqa: E402
-
-if numpy is None:
-    npm_packages.skip('no NumPy')
-
 from planted_models import (Lab, Planted, Subject, bias_off_by_a_channel, channel_doubled, half_accumulation, in_files,  # noqa: E402
                             int8_copy, never_written, not_a_number, other_layout, other_scale, rows_moved, saturated_int8,
                             transposed_weight, wrong_zero_point)

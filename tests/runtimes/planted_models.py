@@ -8,9 +8,11 @@ import sys
 import tempfile
 import typing
 
-import numpy
-
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
+import npm_packages  # noqa: E402
+from with_numpy import numpy  # noqa: E402
+if numpy is None:
+    npm_packages.skip('no NumPy')
 import text_image  # noqa: E402
 from model_files import data, number, onnx_attribute  # noqa: E402
 from onnx_graph import Model, Node  # noqa: E402

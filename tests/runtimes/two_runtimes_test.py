@@ -17,12 +17,7 @@ import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 from with_numpy import numpy  # noqa: E402
-import npm_packages  # noqa: E402
 import ort_library  # noqa: E402
-
-if numpy is None:
-    npm_packages.skip('no NumPy')
-
 import onnx_input  # noqa: E402
 import opencv_library  # noqa: E402
 from onnx_graph import Model  # noqa: E402

@@ -181,7 +181,7 @@ class Fault:
 
 
 class PlantedCase(Case):
-    def put(self, side, run, steps=range(STEPS), shift=0):
+    def put(self, side, run, steps=range(STEPS), shift=0, lacks=lambda op, name: False):
         dtype, code = CODES[run.dtype]
         shutil.rmtree(self.path(side), ignore_errors=True)
         for step in steps:
@@ -192,7 +192,7 @@ class PlantedCase(Case):
                     return tensor(dtype, array.shape(), struct.pack('<%d%s' % (len(values), code), *values), name=b'')
                 op = NAMES.index(name)
                 self.write('%s/%s.%s.%d.0.%016d' % (folder, OPS[op][1], name, op, 1000 * step + turn + 1),
-                           record([one(i) for i in inputs], [one(output)]))
+                           record([one(i) for i in inputs if not lacks(name, i.name)], [one(output)]))
         if run.dtype != 'int8':
             return
         def told(name):

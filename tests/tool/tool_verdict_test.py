@@ -104,6 +104,35 @@ class Verdicts(PlantedCase):
                 self.assertEqual(self.culprits(report), [])
                 self.assertIn('first cause: mine is shifted by 1 step: from Conv "conv0" at net/0 on', report['headline']['text'])
 
+    def test_constants_that_one_dump_lacks(self):
+        """Weights that no other runtime dumps stop no judgement; what may be an input of the network does."""
+        class Fed(Run):
+            def run(self, step, given=None):
+                self.network.weights['b0'] = Network(6).weights['b0'].like(v + step for v in Network(6).weights['b0'].flat())
+                return super().run(step, given)
+        weights = Network(6).weights
+        def judge(lacks, fault, run=Run, sides=('golden', 'mine')):
+            self.put(sides[0], run(Network(6), 'float32'), lacks=lacks)
+            self.put(sides[1], run(Network(6), 'float32', fault))
+            report = self.judged(('float32', 'float32'))
+            return self.culprits(report), report.get('headline', {}).get('text')
+        def lacks_weights(_, name):
+            return name in weights
+        for op in ('conv0', 'add0', 'conv1', 'fc'):
+            for kind in ('other weight', 'wrong scale'):
+                for sides in (('golden', 'mine'), ('mine', 'golden')):
+                    culprits, text = judge(lacks_weights, Fault(kind, op, 6), sides=sides)
+                    self.assertEqual(culprits, [op])
+                    self.assertTrue(text.endswith('; or a constant of it is another: input 1 could not be compared'), text)
+        self.assertEqual(judge(lacks_weights, None), ([], None))
+        fault = Fault('other weight', 'add0', 6)
+        for lacks, run in ((lambda _, name: name == 'b0', Run), (lacks_weights, Fed),
+                           (lambda op, name: name in weights or (op, name) == ('gate', 'sigmoid0'), Run),
+                           (lambda op, name: name in weights or op == 'conv0', Run)):
+            culprits, text = judge(lacks, fault, run)
+            self.assertEqual(culprits, [])
+            self.assertIn('Add "add0" at net/0, not certain: output 0 does not ', text)
+
     def test_what_is_the_same_at_all_steps_need_not_be_a_constant(self):
         """Where each step has the same inputs, nothing tells constants, and where operators were not dumped, nothing tells inputs."""
         for pair in PAIRS[:3]:

@@ -29,7 +29,9 @@ class OpJudge {
   OpVerdicts judge() {
     gather();
     add_golden_inputs();
-    bool any = false;
+    bool any =
+        std::any_of(ops_.begin(), ops_.end(), [](const OpVerdict& op) { return op.bad_output.has_value(); });
+    find_constants(pair_, ops_, any);
     for (OpVerdict& op : ops_) {
       if (op.bad_output) find_fused(pair_, op);
       weigh_errors(pair_, op);
@@ -76,8 +78,8 @@ class OpJudge {
     op.results.push_back(here);
     // Integers of which no scale is known tell nothing of real numbers.
     if (!result.comparison || (result.unscaled && !tensor.is_output)) {
-      std::optional<std::size_t>& failed = tensor.is_output ? op.failed_output : op.failed_input;
-      if (!failed && !tensor.constant) failed = here;
+      if (!tensor.is_output) op.uncompared.push_back(here);
+      if (tensor.is_output && !op.failed_output) op.failed_output = here;
       return;
     }
     const DumpTensor& golden = pair_.golden.tensors[*result.pair.golden];
@@ -101,8 +103,7 @@ class OpJudge {
   void add_golden_inputs() {
     const auto is_lonely = [this](const PairResult& result) {
       if (result.pair.mine) return false;
-      const DumpTensor& tensor = pair_.golden.tensors[*result.pair.golden];
-      return !tensor.is_output && !tensor.constant;
+      return !pair_.golden.tensors[*result.pair.golden].is_output;
     };
     bool any = false;
     for (const PairResult& result : pair_.results) any |= is_lonely(result);
@@ -113,10 +114,10 @@ class OpJudge {
         const TensorPair& pair = pair_.results[result].pair;
         return pair.golden && pair.by != PairedBy::alignment;
       });
-      if (paired == op.results.end() || op.failed_input) continue;
+      if (paired == op.results.end()) continue;
       for (const std::size_t tensor : pair_.golden_op(*pair_.results[*paired].pair.golden)) {
         const std::optional<std::size_t> result = pair_.result_of_golden(tensor);
-        if (!op.failed_input && result && is_lonely(pair_.results[*result])) op.failed_input = result;
+        if (result && is_lonely(pair_.results[*result])) op.uncompared.push_back(*result);
       }
     }
   }

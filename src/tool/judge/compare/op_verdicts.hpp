@@ -85,7 +85,8 @@ struct OpVerdict {
   std::optional<std::size_t> unequal_constant{};
   std::optional<std::size_t> other_dtype{};    ///< the first tensor that has not golden's
   std::optional<std::size_t> failed_output{};  ///< the first one that could not be compared
-  std::optional<std::size_t> failed_input{};   ///< the same of the inputs, of either dump
+  std::optional<std::size_t> failed_input{};   ///< the same of the inputs, of either dump, without constants
+  std::vector<std::size_t> uncompared{};       ///< constants that could not be compared, of either dump
   bool has_output = false;                     ///< one could be compared
   bool equal_inputs = true;                    ///< all that could be compared, without constants
   bool own_proof = false;    ///< an output is farther off than inputs and a healthy operator account for
@@ -118,7 +119,7 @@ using OpVerdicts = std::vector<OpVerdict>;
 
 /// The operators of my dump in the order in which they ran. `diverges` tells whether a pair does.
 ///
-/// An operator is a culprit where all its inputs are in both dumps, and its error is kOwnGrowth times what
+/// An operator is a culprit where all its inputs but constants are in both dumps, and its error is kOwnGrowth times what
 /// they account for, or they are equal and it is more than a healthy operator adds; or where what is wrong
 /// with it is known by itself. What begins so within the limits, and grows beyond them, is the culprit of that.
 /// Everything else is a victim, or not certain.

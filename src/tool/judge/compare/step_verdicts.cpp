@@ -554,6 +554,92 @@ bool JudgedPair::is_golden_alone(std::size_t golden_tensor) {
   });
 }
 
+namespace {
+
+/// Tells constants that one dump lacks from what is computed, and from inputs of the network.
+class HiddenConstants {
+ public:
+  HiddenConstants(JudgedPair& pair, const OpVerdicts& ops) : pair_(pair), ops_(ops) {}
+
+  bool is_constant(const OpVerdict& op, std::size_t result) {
+    const TensorPair& lone = pair_.results[result].pair;
+    if (lone.mine && lone.golden) return false;
+    SideContent& content = lone.mine ? pair_.my_content() : pair_.golden_content();
+    const std::size_t tensor = lone.mine ? *lone.mine : *lone.golden;
+    if (!content.sum(tensor) || content.writer(tensor) ||
+        !content.is_same_at_all_steps(tensor).value_or(true))
+      return false;
+    std::optional<bool>& hides = hides_[lone.mine ? 1 : 0];
+    if (!hides) hides = hides_constants(lone.mine.has_value());
+    return *hides && has_known_input(op);
+  }
+
+ private:
+  /// Whether an input that agrees is what another operator has written, or what weights are for.
+  bool has_known_input(const OpVerdict& op) {
+    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+      const TensorPair& pair = pair_.results[result].pair;
+      if (!pair_.results[result].comparison || pair_.my_tensor(result).is_output) return false;
+      if (pair_.my_tensor(result).index == 0 && sums_channels(pair_.mine.files[op.file].type)) return true;
+      return pair_.my_content().writer(*pair.mine) || pair_.golden_content().writer(*pair.golden);
+    });
+  }
+
+  /// Of golden's side, or mine: whether it has inputs of the network and no weights, and lacks nothing that is computed.
+  bool hides_constants(bool golden) {
+    bool inputs = false, weights = false;
+    for (const OpVerdict& op : ops_) {
+      for (const std::size_t result : op.results) {
+        const TensorPair& pair = pair_.results[result].pair;
+        const DumpTensor tensor = pair_.my_tensor(result);
+        if (tensor.is_output || !pair.golden || pair_.my_content().writer(*pair.mine) ||
+            pair_.golden_content().writer(*pair.golden))
+          continue;
+        if (tensor.index != 0 && sums_channels(pair_.mine.files[op.file].type)) return false;
+        inputs = true;
+      }
+      for (const std::size_t result : op.uncompared) {
+        const TensorPair& pair = pair_.results[result].pair;
+        if (op.inputs == 0 || pair.mine.has_value() != golden || (pair.mine && pair.golden)) continue;
+        SideContent& content = golden ? pair_.my_content() : pair_.golden_content();
+        const std::size_t number = golden ? *pair.mine : *pair.golden;
+        const DumpTensor tensor = content.side().tensors[number];
+        const bool written = content.writer(number).has_value();
+        if (written && can_be_non_finite(tensor.dtype)) return false;
+        weights |= !written && tensor.index != 0 && sums_channels(pair_.mine.files[op.file].type);
+      }
+    }
+    return inputs && weights;
+  }
+
+  JudgedPair& pair_;
+  const OpVerdicts& ops_;
+  std::optional<bool> hides_[2];
+};
+
+}  // namespace
+
+void find_constants(JudgedPair& pair, OpVerdicts& ops, bool looks) {
+  HiddenConstants hidden(pair, ops);
+  std::vector<std::vector<std::size_t>> others(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const OpVerdict& op = ops[i];
+    for (const std::size_t result : op.uncompared) {
+      const TensorPair& lone = pair.results[result].pair;
+      const DumpTensor tensor = lone.mine ? pair.my_tensor(result) : pair.golden_tensor(result);
+      const bool asked = looks && op.inputs != 0 && op.unequal_output && !op.bad_input;
+      if (!tensor.constant && !(asked && hidden.is_constant(op, result))) others[i].push_back(result);
+    }
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (others[i].empty()) continue;
+    ops[i].failed_input = others[i].front();
+    std::erase_if(ops[i].uncompared, [&](std::size_t result) {
+      return std::find(others[i].begin(), others[i].end(), result) != others[i].end();
+    });
+  }
+}
+
 void find_fused(JudgedPair& pair, OpVerdict& op) {
   constexpr int kMost = 4;
   constexpr double kNearer = 0.5;

@@ -52,6 +52,11 @@ class JudgedPair {
   std::vector<std::vector<std::size_t>> golden_ops_;  ///< their tensors
 };
 
+/// Keeps of the inputs that were not compared the constants, and makes the first of the others the one that failed. A
+/// constant is what a card calls so; and, if `looks` at elements, what no operator writes, where the dump that lacks it
+/// has inputs of the network and no weights.
+void find_constants(JudgedPair& pair, OpVerdicts& ops, bool looks);
+
 /// Gives an output that diverges, of an operator that golden has as several, the last of those that fits.
 void find_fused(JudgedPair& pair, OpVerdict& op);
 

@@ -179,6 +179,17 @@ std::string VerdictReport::cause_text(const OpVerdict& op) const {
   }
 }
 
+std::string VerdictReport::uncompared_text(const OpVerdict& op) const {
+  if (op.uncompared.empty() || op.cause > Cause::saturated) return {};
+  std::string inputs;
+  for (const std::size_t result : op.uncompared) {
+    const TensorPair& pair = report_.results[result].pair;
+    inputs += (inputs.empty() ? "" : ", ") +
+              role_text(pair.mine ? my_tensor(result) : report_.golden.tensors[*pair.golden]);
+  }
+  return "; or a constant of it is another: " + inputs + " could not be compared";
+}
+
 std::string VerdictReport::victim_text(const OpVerdict& op) const {
   if (op.misread_from) return misread_text(op) + output_text(op);
   if (!op.bad_input)
@@ -239,7 +250,7 @@ std::string VerdictReport::dtype_text(const OpVerdict& op) const {
 std::string VerdictReport::evidence_of(const OpVerdict& op) const {
   switch (op.verdict) {
     case Verdict::culprit:
-      return cause_text(op);
+      return cause_text(op) + uncompared_text(op);
     case Verdict::victim:
       return victim_text(op);
     case Verdict::diverges:

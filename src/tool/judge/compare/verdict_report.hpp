@@ -39,6 +39,7 @@ class VerdictReport {
   std::string first_text(const OpVerdict& op) const;
   std::string cause_text(const OpVerdict& op) const;
   std::string own_text(const OpVerdict& op) const;
+  std::string uncompared_text(const OpVerdict& op) const;  ///< which constants were not compared; or empty
   std::string victim_text(const OpVerdict& op) const;
   std::string uncertain_text(const OpVerdict& op) const;
   std::string misread_text(const OpVerdict& op) const;     ///< "it takes input 0 by zero point 0, ...: "
