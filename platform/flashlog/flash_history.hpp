@@ -51,6 +51,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///     let_go,OBJECTS                            of this boot so far
 ///     too_large,STEP,STEPS                      and the latest of the STEPS that were, if any
 ///     refused,OBJECTS                           for want of room, if any
+///     untold,TIMES                              lines as these were refused, if ever
 ///
 /// Steps count what came here in a boot, from 1. CAUSE is a word of `cause_word`. The area keeps the first of
 /// these too, as entries. A session that writes here keeps no journal of its own.
@@ -217,6 +218,9 @@ class BasicFlashHistory final : public Base {
   /// Steps that were larger than the area, and the latest of them, as this object counts.
   std::uint32_t too_large() const { return counts_.too_large; }
   std::uint64_t too_large_step() const { return counts_.too_large_step; }
+
+  /// Write-outs whose lines the other sink refused; the next lines tell that.
+  std::uint32_t untold() const { return counts_.untold; }
 
   /// The latest step.
   std::uint64_t step() const { return step_; }
@@ -571,7 +575,7 @@ class BasicFlashHistory final : public Base {
 
   void tell(const WrittenOutMark& mark) {
     const Bytes part = as_bytes(history_lines(out_.line_memory(), mark, counts_));
-    static_cast<void>(sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}));
+    if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++counts_.untold;
   }
 
   Sink& sink_;

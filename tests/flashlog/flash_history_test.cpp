@@ -38,6 +38,17 @@ TEST_CASE("flash history: nothing is handed on before a trigger, then the last s
     CHECK(bench.history.refused_calls() == 0);
     CHECK(bench.inner.journals.at("/dump|20260101000000|opdump.history") ==
           "opdump-history,1\nwritten,1,call,38,41,7,0\nlet_go,74\n");
+    int calls = 0;
+    for (std::uint64_t step = 50; step < 80; ++step) {
+      if (step % 10 == 0) bench.history.trigger();
+      // Of the second of three equal write-outs the sink refuses the lines, the last call.
+      if (step == 60) bench.inner.fail_at = 2 * bench.inner.calls - calls - 1;
+      if (step == 50) calls = bench.inner.calls;
+      REQUIRE(bench.write(step, "a") == Status::ok);
+    }
+    CHECK(bench.history.untold() == 1);
+    CHECK(bench.inner.journals.at("/dump|20260101000000|opdump.history")
+              .ends_with(",4,0\nlet_go,92\nuntold,1\n"));
     CHECK(bench.history.sync() == Status::ok);
     CHECK(bench.flash.violation == nullptr);
   }

@@ -17,6 +17,7 @@ struct HistoryCounts {
   std::uint32_t refused = 0;         ///< calls
   std::uint32_t too_large = 0;       ///< steps
   std::uint64_t too_large_step = 0;  ///< the latest of them
+  std::uint32_t untold = 0;          ///< write-outs whose lines were refused
 };
 
 /// A word for journals and messages; "unknown" for a cause that comes from flash and is none.
@@ -46,6 +47,7 @@ constexpr std::string_view history_cause_word(WriteOutCause cause) {
     add(",", counts.too_large);
   }
   if (counts.refused != 0) add("\nrefused,", counts.refused);
+  if (counts.untold != 0) add("\nuntold,", counts.untold);
   line.add('\n');
   return line.text();
 }
