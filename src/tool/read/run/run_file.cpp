@@ -6,17 +6,22 @@
 #include <filesystem>
 #include <limits>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "opdump/base/bytes.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
+#include "src/nano/dbg_file.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/card/model_file.hpp"
 #include "src/tool/read/card/tflite_file.hpp"
 #include "src/tool/read/dump/beside_files.hpp"
 #include "src/tool/read/dump/csv_file.hpp"
-#include "src/tool/read/run/dbg_model.hpp"
 #include "src/tool/read/run/json_fields.hpp"
 #include "src/tool/read/run/run_tensor_reader.hpp"
 
@@ -37,6 +42,58 @@ struct RunFile::Text {
 };
 
 namespace {
+
+/// Whether the elements take no more than the bytes that the tensor has.
+bool fits_bytes(const TensorView& view) {
+  if (view.dtype == DType::undefined || info(view.dtype).bits == 0) return false;
+  const Result<std::uint64_t> packed = packed_bytes(view.dtype, view.shape);
+  return packed.ok() && packed.value() <= view.bytes;
+}
+
+RunTensor dbg_tensor(const TensorView& view) {
+  RunTensor tensor;
+  tensor.bytes = view.bytes;
+  tensor.fill = Fill::zeros;
+  if (fits_bytes(view)) {
+    tensor.dtype = view.dtype;
+    if (!to_string(view.format).empty()) tensor.format = view.format;
+    tensor.shape.assign(view.shape.begin(), view.shape.end());
+    tensor.original_shape.assign(view.original_shape.begin(), view.original_shape.end());
+  } else {
+    tensor.dtype = DType::uint8;
+    tensor.shape = {view.bytes};
+    tensor.original_shape.assign(view.shape.begin(), view.shape.end());
+  }
+  return tensor;
+}
+
+RunOp dbg_op(const OpDesc& desc, const CapturedTensors& tensors) {
+  RunOp op;
+  op.desc = desc;
+  op.original_names.assign(desc.original_names.begin(), desc.original_names.end());
+  for (const TensorView& view : tensors.inputs) op.inputs.push_back(dbg_tensor(view));
+  for (const TensorView& view : tensors.outputs) op.outputs.push_back(dbg_tensor(view));
+  return op;
+}
+
+/// Describes the model of a `.dbg` file that is called `name`. Its texts lie in `file` and in `name`. Tensors
+/// are of zeros; one that cannot be as the file says is so many bytes, with its dims as the original shape.
+/// False: `error` says what is damaged and where.
+bool read_dbg_model(std::vector<std::byte> bytes, std::string_view name, nano::DbgFile& file, RunModel& model,
+                    ConfigError& error) {
+  std::vector<nano::DbgFault> faults;
+  static_cast<void>(file.read(std::move(bytes), faults));
+  if (!faults.empty()) {
+    error.fault = ConfigFault::unreadable;
+    error.reason = "byte " + std::to_string(faults[0].offset) + ": " + faults[0].reason;
+    return false;
+  }
+  const ModelDesc desc = file.model(name);
+  model.name = desc.name;
+  model.graph_name = desc.graph_name;
+  for (std::size_t i = 0; i < desc.ops.size(); ++i) model.ops.push_back(dbg_op(desc.ops[i], desc.tensors[i]));
+  return true;
+}
 
 bool parse(std::string_view text, JsonTree& tree, Refusal& refusal) {
   Progress progress(text.size());
