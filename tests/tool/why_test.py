@@ -99,6 +99,30 @@ class Why(PlantedCase):
                 self.assertEqual(told['op'], judged['ops'][judged['headline']['op']]['name'])
                 self.assertEqual(told['cause'], judged['headline']['cause'])
 
+    def test_a_dump_of_the_same_precision_is_a_second_golden(self):
+        """It has the operators that golden has not, and what it has as mine does is nobody's fault."""
+        network, pair = Network(1), ('int8', 'float32')
+        self.put('good', Run(network, 'int8'))
+        for kind, op, step in (('doubled channel', 'add0', 0), ('other weight', 'conv1', 0), ('swapped', 'sub0', 0), ('stale step', 'gate', 1)):
+            clean = [{name: output for name, _, output in Run(network, 'int8').run(step)} for step in range(STEPS)]
+            self.put('golden', Run(network, 'float32'))
+            self.put('mine', Run(network, 'int8', Fault(kind, op, 1, clean)))
+            for path in self.files('golden'):
+                if '.%s.' % op in path:
+                    os.remove(self.path('golden', path))
+            told = self.why('mine', '-g', 'golden', '-e', 'good', *self.cards(pair))
+            self.assertEqual((told['op'], told['place'], told['certain']), (op, 'net/%d' % step, True), told['headline'])
+            self.assertTrue(told['headline'].endswith('; so by the expected dump'), told['headline'])
+            self.assertIn('; by the expected dump, 54 operators: ', told['judged'])
+            alone = self.why('mine', '-g', 'golden', *self.cards(pair))
+            self.assertFalse(alone['certain'] and alone['op'] != op and alone['cause'] != 'unwritten input', alone['headline'])
+        self.assertFalse(self.why('good', '-g', 'golden', '-e', 'good', *self.cards(pair), expect=0)['certain'])
+        self.put('golden', Run(network, 'float32'))
+        for side in ('good', 'mine'):
+            self.put(side, Run(network, 'int8', Fault('too large', 'conv3', 1)))
+        told = self.why('mine', '-g', 'golden', '-e', 'good', '--limits', 'default', *self.cards(pair), expect=0)
+        self.assertTrue(told['others'][0].startswith('as in the expected dump, so of its precision: first cause: Conv "conv3"'), told)
+
     def test_shapes_of_errors(self):
         def channels(rows):
             return [[v + 3 for v in row] if i in (2, 5) else row for i, row in enumerate(rows)]

@@ -51,6 +51,7 @@ proof: infinities may be a mask, and saturated integers what was meant.
     output 0 diverges: cosine 0.93, euclid 0.37; farthest at [7,2], 3.2 for 1.6
       36 of 288 elements are off, all of index 7 of axis 0, each 2 times golden's
   $ opdump why npu_int8 -g cpu_float --model net.json
+  $ opdump why npu_int8 -g cpu_float -e cpu_int8 --model net.json
   $ opdump why dump
 
 Then 'opdump show --op NAME', 'opdump compare' and 'opdump report' show the same operator's numbers.
@@ -152,9 +153,11 @@ int run_why(Words words) {
   Judgement answer;
   const std::vector<const Measure*> measures;
   if (choice.golden) {
-    dumps.compare(needs_detail(measures, dumps.thresholds()));
+    const bool detail = needs_detail(measures, dumps.thresholds());
+    dumps.compare(detail);
+    const std::optional<CompareReport> expected = dumps.compare_expected(detail, measures);
     if (interrupted()) die_of_interrupt();
-    answer = judge_against_golden(dumps.report(measures));
+    answer = judge_against_golden(dumps.report(measures), expected ? &*expected : nullptr);
   } else {
     answer = judge_alone(dumps.mine(), find_edges(dumps.mine(), nullptr, unread));
     answer.judged += ", without a golden dump; -g GOLDEN tells more";

@@ -127,7 +127,8 @@ const std::string_view kCompareOptionsHelp =
   -e, --expected PATH      a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                            times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
                            instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one that a
-                           card gives scales. Where no error is to be expected, the usual limits count
+                           card gives scales. Where no error is to be expected, the usual limits count. 'opdump
+                           why' judges by that dump too, as operators of integers have no golden in floats
       --limits LIST        what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001'; or
                            the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
                            'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of 32
@@ -259,6 +260,7 @@ bool DumpComparison::read_expected(const SearchReport& search) {
     return false;
   }
   add_cards(my_card(), *beside_, expected_);
+  if (choice_->op) keep_ops(*choice_->op, expected_);
   expect(expected_, golden_, pairing_, errors_);
   return true;
 }
@@ -267,6 +269,16 @@ void DumpComparison::compare(bool detail) {
   const TensorPairs pairs = pair_tensors(mine_, golden_, pairing_);
   take_other_dtypes(mine_, golden_, pairs);
   results_ = compare_pairs(mine_, golden_, pairs, detail, errors_);
+}
+
+std::optional<CompareReport> DumpComparison::compare_expected(bool detail,
+                                                              const std::vector<const Measure*>& measures) {
+  if (expected_.tensors.empty()) return std::nullopt;
+  const TensorPairs pairs =
+      pair_tensors(mine_, expected_, {.by_order = pairing_.by_order, .align = pairing_.align});
+  take_other_dtypes(mine_, expected_, pairs);
+  expected_results_ = compare_pairs(mine_, expected_, pairs, detail);
+  return CompareReport{mine_, expected_, expected_results_, measures, thresholds_};
 }
 
 std::string no_pair_text(const CompareReport& report) {

@@ -74,6 +74,9 @@ class DumpComparison {
     return {mine_, golden_, results_, measures, thresholds_};
   }
 
+  /// The same against the dump of expected errors, which are pairs of their own; nothing without such a dump.
+  std::optional<CompareReport> compare_expected(bool detail, const std::vector<const Measure*>& measures);
+
  private:
   bool read_expected(const SearchReport& search);
 
@@ -98,6 +101,7 @@ class DumpComparison {
   DumpSide expected_;
   ExpectedErrors errors_;
   PairResults results_;
+  PairResults expected_results_;
 };
 
 /// Why no tensors go together, and what to do.

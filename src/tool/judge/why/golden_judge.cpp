@@ -137,39 +137,80 @@ void name_odd_tensors(const CompareReport& report, Judgement& answer) {
   }
 }
 
-}  // namespace
-
-Judgement judge_against_golden(const CompareReport& report) {
+Judgement judge_first(const CompareReport& report, const VerdictReport& verdicts) {
   Judgement answer;
-  const VerdictReport verdicts(report);
   answer.headline = verdicts.headline();
   answer.judged = verdicts.counts();
   answer.others = verdicts.others();
-  if (const std::optional<OpVerdict>& op = verdicts.first()) {
-    answer.tensor = op->first;
-    answer.cause = to_string(op->cause);
-    answer.certain = is_proof(op->cause);
-    OpEvidence evidence(report, verdicts, *op);
-    const bool own =
-        op->cause == Cause::own_error || op->cause == Cause::saturated || op->cause == Cause::not_a_number;
-    if (own && !evidence.kind().empty()) answer.headline += "; " + evidence.kind();
-    answer.evidence = evidence.take();
+  const std::optional<OpVerdict>& op = verdicts.first();
+  if (!op) return answer;
+  answer.tensor = op->first;
+  answer.cause = to_string(op->cause);
+  answer.certain = is_proof(op->cause);
+  OpEvidence evidence(report, verdicts, *op);
+  const bool own =
+      op->cause == Cause::own_error || op->cause == Cause::saturated || op->cause == Cause::not_a_number;
+  if (own && !evidence.kind().empty()) answer.headline += "; " + evidence.kind();
+  answer.evidence = evidence.take();
+  return answer;
+}
+
+/// The expected dump has operators that golden has not. What mine has as that dump does is of the precision; of two
+/// proofs the earlier counts; and what is not certain only where golden does not say that it agrees.
+void judge_by_expected(const CompareReport& expected, const VerdictReport& by_golden, Judgement& answer) {
+  const VerdictReport verdicts(expected);
+  Judgement other = judge_first(expected, verdicts);
+  const auto at = [](const VerdictReport& of, const Judgement& what) {
+    return of.ops()[place_of(of.ops(), *what.tensor)];
+  };
+  answer.judged += "; by the expected dump, " + other.judged;
+  if (answer.tensor) {
+    const OpVerdict mine = at(by_golden, answer), same = at(verdicts, answer);
+    const bool accuses = mine.verdict == Verdict::culprit || mine.cause == Cause::missing || !answer.certain;
+    if (accuses && same.verdict == Verdict::agrees && !same.own_proof) {
+      answer.others.insert(answer.others.begin(),
+                           "as in the expected dump, so of its precision: " + answer.headline);
+      answer = {.judged = answer.judged, .others = answer.others};
+    }
   }
+  if (!other.tensor) return;
+  const bool counts = other.certain ? !answer.certain || *other.tensor < *answer.tensor
+                                    : !answer.tensor && at(by_golden, other).verdict != Verdict::agrees;
+  if (counts) std::swap(answer.headline, other.headline);
+  if (!other.headline.empty())
+    answer.others.push_back((counts ? "by golden: " : "by the expected dump: ") + other.headline);
+  if (!counts) return;
+  answer.headline += "; so by the expected dump";
+  answer.tensor = other.tensor;
+  answer.cause = other.cause;
+  answer.certain = other.certain;
+  answer.evidence = other.evidence;
+}
+
+}  // namespace
+
+Judgement judge_against_golden(const CompareReport& report, const CompareReport* expected) {
+  const VerdictReport verdicts(report);
+  Judgement answer = judge_first(report, verdicts);
+  if (expected != nullptr) judge_by_expected(*expected, verdicts, answer);
   CountedTensors mine, golden, failed, unscaled;
   bool paired = false;
   for (const PairResult& result : report.results) {
-    answer.any |= result.comparison.has_value();
-    paired |= result.pair.mine && result.pair.golden;
+    const bool known =
+        expected != nullptr && result.pair.mine && expected->results[*result.pair.mine].comparison;
+    answer.any |= known || result.comparison;
+    paired |= known || (result.pair.mine && result.pair.golden);
     if (!result.pair.mine) {
       golden.add(report.golden, report.golden.tensors[*result.pair.golden]);
       continue;
     }
+    if (known) continue;
     const DumpTensor& tensor = report.mine.tensors[*result.pair.mine];
     if (!result.pair.golden) mine.add(report.mine, tensor);
     if (result.pair.golden && !result.comparison) failed.add(report.mine, tensor, result.problem);
     if (result.unscaled) unscaled.add(report.mine, tensor);
   }
-  if (answer.headline.empty()) name_odd_tensors(report, answer);
+  if (verdicts.headline().empty() && answer.headline.empty()) name_odd_tensors(report, answer);
   mine.tell("of mine without golden", answer.unjudged);
   golden.tell("of golden without mine", answer.unjudged);
   failed.tell("could not be compared", answer.unjudged);

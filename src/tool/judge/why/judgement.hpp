@@ -23,8 +23,8 @@ struct Judgement {
   bool any = false;  ///< something could be judged
 };
 
-/// Of a comparison, which stays as it is.
-Judgement judge_against_golden(const CompareReport& report);
+/// Of a comparison, which stays as it is, and of that with a dump of mine's precision, which may be null.
+Judgement judge_against_golden(const CompareReport& report, const CompareReport* expected = nullptr);
 
 /// Of a dump alone. `is_plain` tells of a tensor that its elements need not be read, as all of them are finite and
 /// few saturated; null: of none.
