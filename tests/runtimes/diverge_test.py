@@ -16,14 +16,13 @@ import unittest
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 from onnx_cases import DATA, SingleOp
 import onnx_data
-import ort_driver
-import ort_package
+import ort_library
 from tapped_program import TappedProgram, environment
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
 DRIVER = BUILD / 'runtimes' / 'diverge' / 'driver'
-LIBRARY = ort_package.folder(BUILD) / 'library' / 'libonnxruntime.so'
+LIBRARY = ort_library.folder(BUILD) / 'library' / 'libonnxruntime.so'
 
 # Where the test data are not what the operator gives.
 PI = 'made with 3.1415 for pi'
@@ -94,7 +93,7 @@ class Diverge(TappedProgram):
         self.assertNotIn('failed', done.stdout)
         outputs = 0
         for i, folder in enumerate(folders):
-            found = ort_driver.outputs_of(self.folder / f'result{i}')
+            found = ort_library.outputs_of(self.folder / f'result{i}')
             for k, path in enumerate(sorted((folder / 'test_data_set_0').glob('output_*.pb'))):
                 _, _, dims, raw = onnx_data.tensor(path.read_bytes())
                 self.assertEqual(found[f'output_{k}'], (dims, raw), (cases[int(folder.parent.name)].folder.name, k))
@@ -104,6 +103,6 @@ class Diverge(TappedProgram):
 
 
 if __name__ == '__main__':
-    ort_package.library(BUILD)
-    ort_driver.make(COMPILER, ROOT, BUILD, DRIVER)
+    ort_library.library(BUILD)
+    ort_library.make(COMPILER, ROOT, BUILD, DRIVER)
     unittest.main(argv=sys.argv[:1], verbosity=2)

