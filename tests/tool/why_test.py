@@ -182,6 +182,12 @@ class Why(PlantedCase):
             self.write('%s/20260131130559/0/net/1/%d/%s.%s.%d.0.%016d' % (side, step, kind, name, turn, 1000 * step + turn + 1),
                        record([one(before, 0x1000 + 0x1000 * turn)] if before is not None else [], [one(after, 0x2000 + 0x1000 * turn)]))
 
+    def test_operators_in_each_others_place(self):
+        self.flat('golden', [('z', 'Conv', [1, 2], [3, -4]), ('a', 'Add', [3, -4], [5, -2]), ('b', 'Relu', [5, -2], [5, 0])])
+        self.flat('mine', [('z', 'Conv', [1, 2], [3, -4]), ('b', 'Relu', [3, -4], [3, 0]), ('a', 'Add', [3, 0], [5, 2])])
+        self.assertEqual(self.why('mine', '-g', 'golden')['headline'], 'first cause: Relu "b" at net/0, culprit: it reads another '
+                         'tensor: its input 0 is the output of "z", which in golden it is not; golden\'s Add "a" runs behind it')
+
     def test_an_infinity_of_golden_alone_is_off(self):
         self.flat('golden', [('a', 'Conv', [1, 2, 3, 9], [1, 2, 3, math.inf])])
         self.flat('mine', [('a', 'Conv', [1, 2, 3, 9], [1, 2, 3, 4])])

@@ -366,8 +366,15 @@ class StepJudge {
     }
     if (!golden_writer || op.fed) return Cause::none;
     const std::optional<std::size_t> wanted = pair_.result_of_golden(*golden_writer);
-    if (!wanted || !pair_.results[*wanted].comparison || pair_.diverges(pair_.results[*wanted]))
-      return Cause::none;
+    if (!wanted || !pair_.results[*wanted].comparison) return Cause::none;
+    // Who writes it in golden runs only behind this one: both are in each other's place.
+    if (writer && is_paired(*writer) && !ops_[turns_[*writer]]->bad_output &&
+        turns_[*pair_.results[*wanted].pair.mine] > turns_[*input.pair.mine]) {
+      op.other = writer;
+      op.golden_op = golden_writer;
+      return Cause::other_input;
+    }
+    if (pair_.diverges(pair_.results[*wanted])) return Cause::none;
     if (!writer) return Cause::overwritten;
     if (*writer == *pair_.results[*wanted].pair.mine ||
         mine.has_same_elements(*writer, *pair_.results[*wanted].pair.mine)) {

@@ -172,7 +172,8 @@ std::string VerdictReport::cause_text(const OpVerdict& op) const {
     case Cause::other_input: {
       const DumpFile file = report_.mine.files[report_.mine.tensors[*op.other].file];
       return "it reads another tensor: its " + input() + " is the output of \"" + file.op +
-             "\", which in golden it is not";
+             "\", which in golden it is not" +
+             (op.golden_op ? "; golden's " + golden_name_of(*op.golden_op) + " runs behind it" : "");
     }
     default:
       return own_text(op);
