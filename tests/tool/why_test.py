@@ -12,7 +12,7 @@ import sys
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from planted_network import CODES, Fault, Network, NAMES, OPS, PlantedCase, Run, STEPS  # noqa: E402
-from tool_case import FLOAT, INT8, floats, record, tensor  # noqa: E402
+from tool_case import FLOAT, INT8, floats, npy, record, tensor  # noqa: E402
 
 PAIRS = [('float32', 'float32'), ('float16', 'float32'), ('int8', 'float32'), ('int8', 'int8')]
 WITHOUT_JOURNAL = 'whether records were lost: the dump has no journal'
@@ -187,6 +187,14 @@ class Why(PlantedCase):
         self.flat('mine', [('z', 'Conv', [1, 2], [3, -4]), ('b', 'Relu', [3, -4], [3, 0]), ('a', 'Add', [3, 0], [5, 2])])
         self.assertEqual(self.why('mine', '-g', 'golden')['headline'], 'first cause: Relu "b" at net/0, culprit: it reads another '
                          'tensor: its input 0 is the output of "z", which in golden it is not; golden\'s Add "a" runs behind it')
+
+    def test_arrays_of_one_operator_tell_times_of_their_own(self):
+        for side, last in (('golden', 4), ('mine', 9)):
+            for turn, name in enumerate(('a.0.0.%d.input.0', 'a.0.0.%d.input.1', 'a.0.0.%d.output.0', 'b.0.0.%d.input.0', 'b.0.0.%d.output.0')):
+                self.write('%s/20260131130559/0/net/1/0/Conv.%s.npy' % (side, name % (1589195081588018 + turn)),
+                           npy('<f4', [2], floats(turn, last if turn > 1 else 1)))
+        told = self.why('mine', '-g', 'golden')
+        self.assertEqual((told['op'], told['certain'], told['judged']), ('a', True, '2 operators: 1 culprit, 1 victim'))
 
     def test_an_infinity_of_golden_alone_is_off(self):
         self.flat('golden', [('a', 'Conv', [1, 2, 3, 9], [1, 2, 3, math.inf])])

@@ -623,6 +623,36 @@ void read_files(std::vector<FoundFile> found, const SearchReport& report, Progre
   reader.forget_only_run(side);
 }
 
+/// Arrays tell times of their own: those of one run of an operator get that of the first. A run ends where a tensor
+/// comes again, or an input behind an output.
+void join_times(DumpSide& side) {
+  using Op = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::string, std::uint64_t>;
+  std::map<Op, std::vector<std::size_t>> ops;
+  for (std::size_t i = 0; i < side.tensors.size(); ++i) {
+    const DumpFile& file = side.files[side.tensors[i].file];
+    if (!file.is_record && !file.place.empty() && file.unix_us != 0)
+      ops[{file.boot, file.place, file.type, file.op, file.task.value_or(0)}].push_back(i);
+  }
+  for (auto& [op, tensors] : ops) {
+    const auto turn = [&](std::size_t i) {
+      const DumpTensor& tensor = side.tensors[i];
+      return std::tuple(side.files[tensor.file].unix_us, tensor.is_output, tensor.index);
+    };
+    std::stable_sort(tensors.begin(), tensors.end(), [&](auto a, auto b) { return turn(a) < turn(b); });
+    std::uint64_t start = 0;
+    std::set<std::pair<bool, std::uint32_t>> seen;
+    for (const std::size_t i : tensors) {
+      const auto [when, is_output, index] = turn(i);
+      const bool again =
+          seen.contains({is_output, index}) || (!is_output && !seen.empty() && seen.rbegin()->first);
+      if (again) seen.clear();
+      if (seen.empty()) start = when;
+      seen.emplace(is_output, index);
+      side.files[side.tensors[i].file].unix_us = start;
+    }
+  }
+}
+
 /// Of each file the first one of the same operator at the same time and place.
 std::vector<std::size_t> first_files(const DumpSide& side) {
   using Moment = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::string_view, std::string_view>;
@@ -672,6 +702,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
     Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
     read_files(std::move(found), above_bar(report, progress), progress, side);
   }
+  join_times(side);
   sort_tensors(side);
   return side;
 }
