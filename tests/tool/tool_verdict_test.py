@@ -249,6 +249,7 @@ class Verdicts(PlantedCase):
                 self.assertNotIn('headline', report)
                 told = [op['evidence'] for op in report['ops'] if op['name'] == 'conv3']
                 self.assertEqual(told, ['its output is that of golden\'s BatchNormalization "bn", which is fused into it'] * STEPS)
+                self.run_tool('why', 'mine', '-g', 'golden', *self.cards(pair))
                 self.put('mine', Folded(network, pair[0], Fault('smaller', 'bn', 6)))
                 report = self.judged(pair)
                 self.assertEqual(self.culprits(report), ['conv3'], report.get('headline'))

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,9 +121,13 @@ class OpEvidence {
 };
 
 /// Of tensors that no verdict speaks of, and that say that something is wrong all the same.
-void name_odd_tensors(const CompareReport& report, Judgement& answer) {
+void name_odd_tensors(const CompareReport& report, const VerdictReport& verdicts, Judgement& answer) {
+  std::set<std::size_t> fused;
+  for (const OpVerdict& op : verdicts.ops()) {
+    if (op.fused) fused.insert(*op.fused->pair.mine);
+  }
   for (const PairResult& result : report.results) {
-    if (!result.pair.mine || !result.pair.golden) continue;
+    if (!result.pair.mine || !result.pair.golden || fused.contains(*result.pair.mine)) continue;
     const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
     const DumpTensor& golden = report.golden.tensors[*result.pair.golden];
     const bool unlike = !result.comparison && mine.problem.empty() && golden.problem.empty();
@@ -210,7 +215,7 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
     if (result.pair.golden && !result.comparison) failed.add(report.mine, tensor, result.problem);
     if (result.unscaled) unscaled.add(report.mine, tensor);
   }
-  if (verdicts.headline().empty() && answer.headline.empty()) name_odd_tensors(report, answer);
+  if (verdicts.headline().empty() && answer.headline.empty()) name_odd_tensors(report, verdicts, answer);
   mine.tell("of mine without golden", answer.unjudged);
   golden.tell("of golden without mine", answer.unjudged);
   failed.tell("could not be compared", answer.unjudged);
