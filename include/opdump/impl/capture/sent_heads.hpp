@@ -116,7 +116,8 @@ class SentHeads {
     std::byte* put_addresses(std::byte* to, const CapturedTensors& tensors) const {
       const std::byte* at = bytes + sizeof(RecordHead);
       const bool same = tensors.all([&](const TensorView& tensor) {
-        to = put_short(to, &tensor.address, sizeof(Address));
+        std::memcpy(to, &tensor.address, sizeof(Address));
+        to += sizeof(Address);
         at = past_tensor(at, tensor);
         return at != nullptr;
       });
@@ -139,7 +140,8 @@ class SentHeads {
         if (known == nullptr) return false;
         const Bytes from = feed.view(tensor->address, tensor->bytes);
         if (from.size() != tensor->bytes) return false;
-        to = put_short(to, &tensor->address, sizeof(Address));
+        std::memcpy(to, &tensor->address, sizeof(Address));
+        to += sizeof(Address);
         copy_small(data, from.data(), from.size());
         data += from.size();
         ++tensor;
