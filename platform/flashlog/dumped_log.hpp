@@ -186,9 +186,14 @@ class DumpedLog : public EntryStream {
     return bytes;
   }
 
-  /// Most bytes that a session's call adds to the log when it moves `moved` bytes out of rings: names,
-  /// journals' lines and the log's own entries included.
-  static constexpr std::uint32_t most_bytes(std::uint32_t moved) { return 4 * moved + 1024; }
+  /// Most bytes that a session's call adds to the log when it moves `bytes` bytes of tensors: names, journals'
+  /// lines and the log's own entries included. `records`: those of which it moves a part, with one tensor
+  /// each; a record counts again for each tensor more, and for a report. `name_bytes`: of the longest type
+  /// and name of an operator together.
+  static constexpr std::uint32_t most_bytes(std::uint32_t bytes, std::uint32_t records,
+                                            std::uint32_t name_bytes = 40) {
+    return bytes + bytes / 32 + records * (284 + 3 * name_bytes) + 128;
+  }
 
   /// For fault and watchdog handlers, with interrupts off: programs what the page holds, polled. From now on
   /// until the next mount the log neither erases nor syncs; while prepared blocks last, rings may still be

@@ -35,7 +35,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per
 /// block it enters that was not prepared. `sync` does one program. A call that moves n bytes out of rings
-/// adds `most_bytes(n)` at most to the log: where a block has room for that, one `drain_some` or
+/// adds `most_bytes(n, records)` at most to the log: where a block has room for that, one `drain_some` or
 /// `finalize_some` erases one block at most, and none if the next one is prepared. Each block that fails
 /// costs the call in which it does one erase and two programs more. Of reads, a block that is entered
 /// prepared costs as many as it has bytes, in pieces of 16, as it must be blank, and the next header one for
@@ -45,11 +45,14 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Erases at a time of the caller's choice.* With an `Options::erase_budget` of 0 no call erases but
 /// `erase_ahead`, and a drain that is bounded never waits for an erase:
 ///
-///     if (log.ready_bytes() >= FlashLog::most_bytes(kMoved)) session.drain_some(kBudget);
-///     log.erase_ahead();
+///     constexpr std::uint32_t kMost = FlashLog::most_bytes(kBudget + 255, kRecords);
+///     while (log.ready_bytes() < kMost && log.erase_ahead().value()) {
+///     }
+///     if (log.ready_bytes() >= kMost) session.drain_some(kBudget);
 ///
-/// where a block, or all `prepared_blocks` together, must have room for `most_bytes(kMoved)`. What is written
-/// without such room is refused with `no_space`, and its records are counted as lost.
+/// where all `prepared_blocks` together must have room for `kMost`, and a drain finds `kRecords` at most: that
+/// many are captured between two, or `kBudget` / n + 2, where none takes less than n bytes of a ring. What is
+/// written without such room is refused with `no_space`, and its records are counted as lost.
 ///
 /// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
 /// several logs work side by side. Two objects of one name are both kept.

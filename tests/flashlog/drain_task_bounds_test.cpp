@@ -21,7 +21,7 @@ TEST_CASE("flash log: a drain task over a log that erases ahead never erases whi
   std::byte page[FlashLog::kPrefixBytes + 256];
   FlashLog log(device, page, {.prepared_blocks = 3, .erase_budget = 0});
   REQUIRE(log.mount() == Status::ok);
-  ErasesAhead ahead(log);
+  ErasesAhead ahead(log, 2);
   baremetal::TickClock clock(1000);
   OneOpSession capturing(log, clock);
   capturing.start();

@@ -15,6 +15,7 @@
 #include "opdump/session.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "platform/posix/system_clock.hpp"
+#include "tests/bench/sinks.hpp"
 #include "tests/support/counted_heap.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -30,17 +31,6 @@ void check(bool good, const char* what) {
   failed = failed || !good;
 }
 #define CHECK(...) check((__VA_ARGS__), #__VA_ARGS__)
-
-/// Takes all and keeps nothing.
-class NoStore final : public Sink {
- public:
-  Result<ObjectId> begin(const ObjectName&) override { return ObjectId{}; }
-  Status append(ObjectId, std::span<const Bytes>) override { return Status::ok; }
-  Status commit(ObjectId, ObjectId) override { return Status::ok; }
-  void abort(ObjectId) override {}
-  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
-  Status sync() override { return Status::ok; }
-};
 
 constexpr std::size_t kOps = 10'000;
 
@@ -69,7 +59,7 @@ void check_session() {
   const ModelDesc models[] = {{.name = "first", .id = 1, .ops = ops}, {.name = "other", .id = 2, .ops = ops}};
   constexpr ModelRule kAny[] = {{.any_model = true}};
   HostMemory memory;
-  NoStore sink;
+  bench::NullSink sink;
   posix::SystemClock clock;
 
   const std::size_t before = heap.asked;

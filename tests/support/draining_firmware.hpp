@@ -22,6 +22,7 @@ struct DrainSetup {
   JournalDetail journal = JournalDetail::records;
   bool erases_ahead = true;  ///< and never while it drains
   bool verify = false;
+  bool knows_heads = false;
   flashlog::Policy policy = flashlog::Policy::overwrite_oldest;
 };
 
@@ -53,11 +54,7 @@ class DrainingFirmware {
     clock_.tick();
   }
 
-  std::uint32_t most_moved() const { return most_moved(setup_.budget); }
-  bool ready() const { return ready(setup_.budget); }
-  bool ready(std::uint32_t budget) const {
-    return log.ready_bytes() >= flashlog::FlashLog::most_bytes(most_moved(budget));
-  }
+  bool ready(std::uint32_t budget) const { return log.ready_bytes() >= most_added(budget); }
 
   /// Until there is no more to do, or the flash fails.
   Status erase_ahead() {
@@ -78,7 +75,7 @@ class DrainingFirmware {
     const std::uint32_t retired = log.retired();
     const auto result = call();
     const std::uint64_t failures = log.retired() - retired;
-    const std::uint64_t most = flashlog::FlashLog::most_bytes(most_moved(budget));
+    const std::uint64_t most = most_added(budget);
     const std::uint64_t blocks = 1 + failures;
     // One block may be entered that was not prepared, and one for each that fails.
     const bool holds = flash.erases - erases <= (setup_.erases_ahead ? 0 : blocks) &&
@@ -100,14 +97,15 @@ class DrainingFirmware {
     return result;
   }
 
-  void drain() {
-    REQUIRE(ready());
-    drain(setup_.budget);
+  std::uint32_t drain() {
+    REQUIRE(ready(setup_.budget));
+    return drain(setup_.budget);
   }
 
-  void drain(std::uint32_t budget) {
+  std::uint32_t drain(std::uint32_t budget) {
     const std::size_t moved = bounded(budget, [this, budget] { return session.drain_some(budget); });
-    CHECK(moved <= most_moved(budget));
+    CHECK(moved <= budget + kMostPiece + kMostHead);
+    return static_cast<std::uint32_t>(moved);
   }
 
   Status finalize() {
@@ -127,7 +125,10 @@ class DrainingFirmware {
   static constexpr std::uint32_t kMostHead = 500;
   static constexpr std::uint32_t kMostPiece = 255;
 
-  static std::uint32_t most_moved(std::uint32_t budget) { return budget + kMostPiece + kMostHead; }
+  std::uint32_t most_added(std::uint32_t budget) const {
+    const std::uint32_t least = setup_.knows_heads ? 40 : 128;  // of a record in the ring
+    return flashlog::FlashLog::most_bytes(budget + kMostPiece, budget / least + 2);
+  }
 
   const DrainSetup setup_;
 
@@ -148,7 +149,7 @@ class DrainingFirmware {
  private:
   baremetal::TickClock clock_{1000};
   std::vector<std::byte> data_;
-  OneOpSession capturing_{log, clock_, WhenFull::drop, setup_.journal};
+  OneOpSession capturing_{log, clock_, WhenFull::drop, setup_.journal, setup_.knows_heads};
 
  public:
   BasicSession<HostMemory>& session = capturing_.session;

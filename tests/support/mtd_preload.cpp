@@ -76,13 +76,7 @@ int open(const char* path, int flags, ...) {
   return open_part(path, flags, mode);
 }
 
-int open64(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(rest, unsigned) : 0;
-  va_end(rest);
-  return open_part(path, flags, mode);
-}
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 
 int close(int file) {
   if (is_part(file)) is_emulated[file] = false;

@@ -10,8 +10,9 @@ namespace opdump::tests {
 class OneOpSession {
  public:
   OneOpSession(Sink& sink, Clock& clock, WhenFull when_full = WhenFull::drop,
-               JournalDetail journal = JournalDetail::records)
-      : session({.memory = memory_,
+               JournalDetail journal = JournalDetail::records, bool knows_heads = false)
+      : knows_heads_(knows_heads),
+        session({.memory = memory_,
                  .sink = sink,
                  .clock = clock,
                  .scratch = scratch_,
@@ -47,12 +48,14 @@ class OneOpSession {
   HostMemory memory_;
   std::byte scratch_[2048];
   alignas(8) std::byte ring_[16384];
+  alignas(8) std::byte heads_[head_memory_bytes(1)];
+  const bool knows_heads_;
 
  public:
   BasicSession<HostMemory> session;
 
  private:
-  BasicRecorder<HostMemory>& recorder_ = *session.add_recorder(ring_).value();
+  BasicRecorder<HostMemory>& recorder_ = *session.add_recorder(ring_, {heads_, knows_heads_ ? sizeof heads_ : 0}).value();
   ModelPlanFor<1> plan_;
 };
 

@@ -41,9 +41,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// let go, and which of them are missing is not told.
 ///
 /// *Time.* A call seals as many bytes as it hands on, `most_bytes` at most, besides what the other sink takes
-/// for those: over a FlashLog that is bounded by `FlashLog::most_bytes(most_bytes(moved, chunk_bytes))`,
-/// where it has `FlashLog::most_bytes(moved)` without a seal. ChaCha20-Poly1305 takes the same time for any
-/// bytes of one length.
+/// for those: over a FlashLog `most_bytes(FlashLog::most_bytes(bytes, records), chunk_bytes)` in all.
+/// ChaCha20-Poly1305 takes the same time for any bytes of one length.
 ///
 /// `To` is the class of the other sink; with `Sink` its `follow` is not known, and the program calls that.
 /// Not thread-safe.
@@ -59,11 +58,11 @@ class SealedSink final : public Sink {
     return (kMaxOpenObjects + 1) * (sealed::kChunkMore + chunk_bytes);
   }
 
-  /// Most bytes that the sealer is given, and the other sink gets in the place of so many, when a session's
-  /// call moves `moved` bytes out of rings: names, journals' lines and what chunks have kept since the call
-  /// before included.
-  static constexpr std::uint32_t most_bytes(std::uint32_t moved, std::uint32_t chunk_bytes) {
-    return 2 * moved + 2 * (sealed::kChunkMore + chunk_bytes) + 512;
+  /// Most bytes that the sealer is given, and the other sink gets in the place of `bytes`, when a session's
+  /// call hands them on, names and journals' lines included: what chunks have kept since the call before is
+  /// among them.
+  static constexpr std::uint32_t most_bytes(std::uint32_t bytes, std::uint32_t chunk_bytes) {
+    return 2 * bytes + 2 * (sealed::kChunkMore + chunk_bytes) + 512;
   }
 
   /// Without a sealer: passes everything on as it is, and refuses to seal.
