@@ -53,11 +53,6 @@ double capture_cost(BasicRecorder<HostMemory>& recorder, std::size_t op, std::si
   return in_instructions(taken);
 }
 
-/// The program of a pattern that is one letter.
-constexpr NameStep steps_of(char letter) {
-  return {NameStep::Kind::byte, static_cast<std::uint8_t>(letter), 0};
-}
-
 }  // namespace
 
 int main() {
@@ -71,10 +66,7 @@ int main() {
   const ModelDesc model = {.name = "net", .ops = ops};
   const std::string_view layer = "d";
   const ModelRule rule = {.model_name = "net", .all_layers = false, .layers = {&layer, 1}};
-  const NameStep steps[][2] = {{steps_of('x'), {}}, {steps_of('m'), {}}, {steps_of('c'), {}}};
-  const NamePattern names[][2] = {{{}, {.text = "x", .steps = steps[0]}},
-                                  {{}, {.text = "m", .steps = steps[1]}},
-                                  {{}, {.text = "c", .steps = steps[2]}}};
+  const NamePattern names[][2] = {{{}, {.text = "x"}}, {{}, {.text = "m"}}, {{}, {.text = "c"}}};
   const std::uint64_t one = std::bit_cast<std::uint64_t>(1.0);
   TriggerRule rules[3];
   const TriggerCause causes[] = {TriggerCause::max, TriggerCause::mean, TriggerCause::change};

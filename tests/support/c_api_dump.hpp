@@ -118,12 +118,7 @@ struct CDump {
     config_room = std::make_unique<Room>(opdump_config_size(plan.size()));
     REQUIRE(opdump_config_load_plan(config_room->at(), config_room->bytes(), plan.data(), plan.size(),
                                     &config) == OPDUMP_OK);
-    const opdump_recorder_options recorder_options = {.struct_bytes = sizeof recorder_options,
-                                                      .ring_bytes = 4096,
-                                                      .max_tensors = 2,
-                                                      .known_heads = 1,
-                                                      .reserved = 0,
-                                                      .when_full = 0};
+    const opdump_recorder_options recorder_options = {sizeof recorder_options, 4096, 2, 1, 0, 0};
     recorder_room = std::make_unique<Room>(opdump_recorder_size(&recorder_options));
     REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room->at(), recorder_room->bytes(),
                                 &recorder) == OPDUMP_OK);

@@ -31,12 +31,7 @@ struct CSession {
     session_room = std::make_unique<Room>(opdump_session_size(&options));
     REQUIRE(opdump_session_create(session_room->at(), session_room->bytes(), &options, &session) ==
             OPDUMP_OK);
-    const opdump_recorder_options recorder_options = {.struct_bytes = sizeof recorder_options,
-                                                      .ring_bytes = 4096,
-                                                      .max_tensors = 2,
-                                                      .known_heads = 1,
-                                                      .reserved = 0,
-                                                      .when_full = 0};
+    const opdump_recorder_options recorder_options = {sizeof recorder_options, 4096, 2, 1, 0, 0};
     recorder_room = std::make_unique<Room>(opdump_recorder_size(&recorder_options));
     REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room->at(), recorder_room->bytes(),
                                 &recorder) == OPDUMP_OK);

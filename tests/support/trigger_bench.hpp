@@ -17,11 +17,7 @@ class TriggerCase {
  public:
   TriggerCase(TriggerCause cause, std::string_view op, TriggerNumbers numbers = {}) {
     numbers.cause = cause;
-    if (!op.empty()) {
-      for (const char c : op) steps_.push_back({NameStep::Kind::byte, static_cast<std::uint8_t>(c), 0});
-      steps_.push_back({});
-      names_[1] = {.text = op, .steps = steps_};
-    }
+    names_[1].text = op;
     rule.names = names_;
     rule.numbers = TriggerRule::pack(numbers);
   }
@@ -41,7 +37,6 @@ class TriggerCase {
   TriggerRule rule;
 
  private:
-  std::vector<NameStep> steps_;
   NamePattern names_[2];
 };
 

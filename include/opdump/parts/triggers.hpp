@@ -93,7 +93,7 @@ class Triggers final : public TriggerWatch<Memory> {
   void for_each_unmet(const ModelPlan& plan, Callback<void(const NeverCaptured&)> use) const override {
     const ModelDesc& model = *plan.model;
     for (const TriggerRule& rule : sink_.rules()) {
-      if (rule.op().empty() || !holds_for(rule, model)) continue;
+      if (rule.op().empty() || !holds_for(rule, &model)) continue;
       bool any = false;
       for (std::size_t op = 0; op < model.ops.size(); ++op)
         any = any || (names_op(rule, model.ops[op]) && has_tensor(rule, model, op));
@@ -215,7 +215,7 @@ class Triggers final : public TriggerWatch<Memory> {
       for (std::size_t i = 0; i < rules.size(); ++i) {
         const bool finds = at_op == nullptr ? is_of_steps(rules[i])
                                             : names_op(rules[i], *at_op) && has_tensor(rules[i], model, op);
-        if (!finds || !holds_for(rules[i], model)) continue;
+        if (!finds || !holds_for(rules[i], &model)) continue;
         if (plan.bits.empty() && !begin_bits(config, plan, model, bits)) return Status::no_memory;
         const std::uint16_t at = take_point(config, i, plan, model, at_op);
         if (at == TriggerPoint::kNone) return Status::no_memory;

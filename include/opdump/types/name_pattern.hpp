@@ -35,7 +35,7 @@ struct NameStep {
 /// The most steps of a program: their numbers are bytes.
 inline constexpr std::size_t kMaxNameSteps = 256;
 
-/// A regular expression over the bytes of an operator's name, compiled when the config is read.
+/// Takes names: a regular expression, compiled when the config is read, or a glob, which is its text alone.
 struct NamePattern {
   std::string_view text{};  ///< as it was written
   std::span<const NameStep> steps{};
@@ -45,14 +45,14 @@ struct NamePattern {
 /// The steps of a program that a name has reached so far.
 class NameStates {
  public:
-  constexpr explicit NameStates(const NamePattern& pattern) : pattern_(pattern) {}
+  constexpr explicit NameStates(const NamePattern& pattern) : pattern_(&pattern) {}
 
   /// Adds the step number `first`, and every step that it reaches without taking a byte.
   constexpr void add(std::size_t first, bool at_begin, bool at_end) {
     std::uint8_t waiting[kMaxNameSteps];
     std::size_t count = 0;
     const auto put = [&](std::size_t step) {
-      if (step < pattern_.steps.size() && step < kMaxNameSteps && !has(step)) {
+      if (step < pattern_->steps.size() && step < kMaxNameSteps && !has(step)) {
         bits_[step / 32] |= 1u << (step % 32);
         waiting[count++] = static_cast<std::uint8_t>(step);
       }
@@ -60,7 +60,7 @@ class NameStates {
     put(first);
     while (count != 0) {
       const std::size_t at = waiting[--count];
-      const NameStep& step = pattern_.steps[at];
+      const NameStep& step = pattern_->steps[at];
       if (step.kind == NameStep::Kind::fork) {
         put(step.a);
         put(step.b);
@@ -71,52 +71,63 @@ class NameStates {
     }
   }
 
-  /// `other` belongs to the same pattern.
-  constexpr void become(const NameStates& other) {
-    for (std::size_t i = 0; i < kMaxNameSteps / 32; ++i) bits_[i] = other.bits_[i];
-  }
-
   constexpr bool has(std::size_t step) const { return ((bits_[step / 32] >> (step % 32)) & 1) != 0; }
 
   constexpr bool takes(std::size_t step, std::uint8_t byte) const {
-    const NameStep& at = pattern_.steps[step];
+    const NameStep& at = pattern_->steps[step];
     if (at.kind == NameStep::Kind::byte) return at.a == byte;
-    return at.kind == NameStep::Kind::set && at.a < pattern_.sets.size() &&
-           contains(pattern_.sets[at.a], byte);
+    return at.kind == NameStep::Kind::set && at.a < pattern_->sets.size() &&
+           contains(pattern_->sets[at.a], byte);
   }
 
   constexpr bool matched() const {
-    for (std::size_t step = 0; step < pattern_.steps.size() && step < kMaxNameSteps; ++step) {
-      if (has(step) && pattern_.steps[step].kind == NameStep::Kind::match) return true;
+    for (std::size_t step = 0; step < pattern_->steps.size() && step < kMaxNameSteps; ++step) {
+      if (has(step) && pattern_->steps[step].kind == NameStep::Kind::match) return true;
     }
     return false;
   }
 
  private:
-  const NamePattern& pattern_;
+  const NamePattern* pattern_;
   std::uint32_t bits_[kMaxNameSteps / 32] = {};
 };
 
-/// Whether `pattern` matches the whole of `name`, each character of which is taken as `as(character)`. Takes
-/// time proportional to the name times the steps, and stack for a byte and two bits per step; an invalid
-/// program matches nothing. For model load.
-template <class As>
-constexpr bool matches(const NamePattern& pattern, std::string_view name, As as) {
+/// Whether `pattern` matches the whole of `name`. Takes time proportional to the name times the steps, and stack
+/// for a byte and two bits per step; an invalid program matches nothing. For model load.
+constexpr bool matches(const NamePattern& pattern, std::string_view name) {
   NameStates states(pattern);
   states.add(0, true, name.empty());
   for (std::size_t i = 0; i < name.size(); ++i) {
     NameStates next(pattern);
     for (std::size_t step = 0; step < pattern.steps.size() && step < kMaxNameSteps; ++step) {
-      if (states.has(step) && states.takes(step, static_cast<std::uint8_t>(as(name[i]))))
+      if (states.has(step) && states.takes(step, static_cast<std::uint8_t>(name[i])))
         next.add(step + 1, false, i + 1 == name.size());
     }
-    states.become(next);
+    states = next;
   }
   return states.matched();
 }
 
-constexpr bool matches(const NamePattern& pattern, std::string_view name) {
-  return matches(pattern, name, [](char c) { return c; });
+/// Whether `glob`, where `*` stands for any characters and `?` for one, takes the whole of `name`, each
+/// character of which is taken as `as(character)`.
+template <class As>
+constexpr bool takes_glob(std::string_view glob, std::string_view name, As as) {
+  std::size_t at = 0, from = 0;
+  std::size_t retry = glob.npos;  // behind the latest `*`, which has taken all before `from`
+  for (std::size_t i = 0; i < name.size();) {
+    if (at < glob.size() && glob[at] == '*') {
+      retry = ++at;
+      from = i;
+    } else if (at < glob.size() && (glob[at] == '?' || glob[at] == as(name[i]))) {
+      ++at;
+      ++i;
+    } else {
+      if (retry == glob.npos) return false;
+      at = retry;
+      i = ++from;
+    }
+  }
+  return glob.find_first_not_of('*', at) == glob.npos;
 }
 
 }  // namespace OPDUMP_NAMESPACE

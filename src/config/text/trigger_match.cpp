@@ -75,7 +75,7 @@ void match_triggers(const DumpConfig& config, const ModelDesc& model, ModelMatch
   const std::span<const TriggerRule> rules = triggers_of(config.options);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const TriggerRule& rule = rules[i];
-    if (!holds_for(rule, model) || rule.op().empty()) continue;
+    if (!holds_for(rule, &model) || rule.op().empty()) continue;
     bool any = false;
     for (std::size_t op = 0; op < model.ops.size(); ++op) {
       if (!names_op(rule, model.ops[op]) || !has_tensor(rule, model, op)) continue;

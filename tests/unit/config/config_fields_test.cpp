@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "opdump/config/write_blob.hpp"
+#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/types/trigger.hpp"
 #include "tests/support/parsed_config.hpp"
 
@@ -300,8 +301,8 @@ TEST_CASE("config: triggers have a cause, names, limits, a count in a row and a 
   CHECK(rules[0].cooldown_s == 600);
   CHECK(rules[1].is_input());
   CHECK(rules[1].index() == 1);
-  CHECK(matches(rules[1].op()[0], "stage2/conv7"));
-  CHECK_FALSE(matches(rules[1].op()[0], "stage2/conv17"));
+  CHECK(takes_name(rules[1].op(), "stage2/conv7"));
+  CHECK_FALSE(takes_name(rules[1].op(), "stage2/conv17"));
   CHECK(rules[1].takes(-2));
   CHECK(rules[1].takes(1001));
   CHECK_FALSE(rules[1].takes(0));

@@ -17,21 +17,22 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether one of `patterns`, or that there is none, takes `name` as it is or as names of files have it.
-constexpr bool takes_name(std::span<const NamePattern> patterns, std::string_view name) {
-  for (const NamePattern& pattern : patterns) {
-    if (matches(pattern, name)) return true;
-    if (matches(pattern, name, [](char c) { return kSanitised[static_cast<unsigned char>(c)]; })) return true;
+/// Whether one of `globs`, or that there is none, takes `name` as it is or as names of files have it.
+constexpr bool takes_name(std::span<const NamePattern> globs, std::string_view name) {
+  for (const NamePattern& glob : globs) {
+    if (takes_glob(glob.text, name, [](char c) { return c; })) return true;
+    const auto in_files = [](char c) { return kSanitised[static_cast<unsigned char>(c)]; };
+    if (takes_glob(glob.text, name, in_files)) return true;
   }
-  return patterns.empty();
+  return globs.empty();
 }
 
-/// Whether `rule` holds for `model`; null: for operators outside models.
-constexpr bool holds_for(const PrivacyRule& rule, const ModelDesc* model) {
+/// Whether `rule`, of the privacy or a trigger, holds for `model`; null: for operators outside models.
+template <class Rule>
+constexpr bool holds_for(const Rule& rule, const ModelDesc* model) {
   if (rule.model().empty()) return true;
-  if (model == nullptr) return false;
-  return takes_name(rule.model(), model->name) ||
-         (!model->graph_name.empty() && takes_name(rule.model(), model->graph_name));
+  return model != nullptr && (takes_name(rule.model(), model->name) ||
+                              (!model->graph_name.empty() && takes_name(rule.model(), model->graph_name)));
 }
 
 /// Whether `rule`, which holds for the operator's model, names `op`.

@@ -14,13 +14,6 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether `rule` holds for `model`.
-constexpr bool holds_for(const TriggerRule& rule, const ModelDesc& model) {
-  if (rule.model().empty()) return true;
-  return takes_name(rule.model(), model.name) ||
-         (!model.graph_name.empty() && takes_name(rule.model(), model.graph_name));
-}
-
 /// Whether `rule`, which holds for the operator's model, names `op`; a rule without an operator names none.
 constexpr bool names_op(const TriggerRule& rule, const OpDesc& op) {
   return !rule.op().empty() &&
