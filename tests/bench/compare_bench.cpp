@@ -70,14 +70,11 @@ int main(int argc, char** argv) {
   const Memory x_memory(x), y_memory(y);
   const compare::ComparedArray mine{.source = &x_memory, .dtype = DType::float32, .item_bits = 32};
   const compare::ComparedArray golden{.source = &y_memory, .dtype = DType::float32, .item_bits = 32};
-  constexpr struct {
-    const char* name;
-    StatisticsLevel level;
-  } kLevels[] = {{"avx512", StatisticsLevel::avx512},
-                 {"avx2", StatisticsLevel::avx2},
-                 {"sse2", StatisticsLevel::sse2},
-                 {"neon", StatisticsLevel::neon},
-                 {"portable", StatisticsLevel::portable}};
+  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx512", StatisticsLevel::avx512},
+                                                                 {"avx2", StatisticsLevel::avx2},
+                                                                 {"sse2", StatisticsLevel::sse2},
+                                                                 {"neon", StatisticsLevel::neon},
+                                                                 {"portable", StatisticsLevel::portable}};
   const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
 
   std::printf("comparison of 2 x %zu MiB float32; ratio: of one thread's read bandwidth, median of turns\n",

@@ -103,14 +103,11 @@ Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const char* nam
 
 int main(int argc, char** argv) {
   const std::size_t size = (argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 64) << 20;
-  constexpr struct {
-    const char* name;
-    StatisticsLevel level;
-  } kLevels[] = {{"avx512", StatisticsLevel::avx512},
-                 {"avx2", StatisticsLevel::avx2},
-                 {"sse2", StatisticsLevel::sse2},
-                 {"neon", StatisticsLevel::neon},
-                 {"portable", StatisticsLevel::portable}};
+  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx512", StatisticsLevel::avx512},
+                                                                 {"avx2", StatisticsLevel::avx2},
+                                                                 {"sse2", StatisticsLevel::sse2},
+                                                                 {"neon", StatisticsLevel::neon},
+                                                                 {"portable", StatisticsLevel::portable}};
   constexpr DType kDTypes[] = {DType::float32, DType::float16, DType::bfloat16, DType::float64,
                                DType::int8,    DType::uint8,   DType::int16,    DType::int32,
                                DType::int64,   DType::uint64,  DType::boolean};

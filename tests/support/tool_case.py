@@ -1,5 +1,6 @@
 """What the tests of the opdump command share: records and arrays made by hand, and a test case in a directory of
 its own. Standard library only."""
+import json
 import os
 import shutil
 import struct
@@ -133,6 +134,16 @@ class Case(unittest.TestCase):
     def golden(self, name, text):
         with open(os.path.join(DATA, name), encoding='utf-8') as file:
             self.assertEqual(file.read(), text)
+
+
+class DumpCase(Case):  # with a folder for a dump and a config, at first of everything
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path('dump'))
+        self.config(dump_list=[{}])
+
+    def config(self, **keys):
+        self.write('acl.json', json.dumps({'dump': dict({'dump_path': 'dump', 'dump_mode': 'all'}, **keys)}))
 
 
 def main():

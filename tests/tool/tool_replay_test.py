@@ -17,18 +17,10 @@ import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
-from tool_case import (Case, floats, npy, rounded_to_bfloat16)  # noqa: E402
+from tool_case import (DumpCase, floats, npy, rounded_to_bfloat16)  # noqa: E402
 
 
-class Replay(Case):
-    def setUp(self):
-        super().setUp()
-        os.mkdir(self.path('dump'))
-        self.config(dump_list=[{}])
-
-    def config(self, **keys):
-        self.write('acl.json', json.dumps({'dump': dict({'dump_path': 'dump', 'dump_mode': 'all'}, **keys)}))
-
+class Replay(DumpCase):
     def replay(self, run, *arguments, expect=0):
         self.write('run.json', run if isinstance(run, str) else json.dumps(run))
         return self.run_tool('replay', 'run.json', '--config', 'acl.json', *arguments, expect=expect)

@@ -24,17 +24,9 @@ def op(kind, name, size=16, **keys):
     return dict({'name': name, 'type': kind, 'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [size]}]}, **keys)
 
 
-class Case(tool_case.Case):
+class Case(tool_case.DumpCase):
     RUN = {'device_id': 2, 'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [op('Conv2D', 'conv'),
                                                                                  op('MatMul', 'fc')]}]}
-
-    def setUp(self):
-        super().setUp()
-        os.mkdir(self.path('dump'))
-        self.config(dump_list=[{}])
-
-    def config(self, **keys):
-        self.write('acl.json', json.dumps({'dump': dict({'dump_path': 'dump', 'dump_mode': 'all'}, **keys)}))
 
     def replay(self, run=None, *arguments, expect=0):
         self.write('run.json', json.dumps(run or self.RUN))
