@@ -26,7 +26,7 @@ need() {
 compiles_cxx20() {
   $1 -std=c++20 -x c++ -fsyntax-only - <<'END'
 #include <span>
-#if defined __clang__ ? __clang_major__ < 14 : __GNUC__ < 12
+#if defined __clang__ ? __clang_major__ < 14 : __GNUC__ < 11
 #error
 #endif
 END
@@ -58,8 +58,9 @@ meson_is_new_enough() {
 }
 
 build_tools() {
-  need $compiler_package 'g++ >= 12 or clang++ >= 14' find_compiler
+  need $compiler_package 'g++ >= 11 or clang++ >= 14' find_compiler
   need meson 'meson >= 1.0' meson_is_new_enough
+  need python3 'Python 3, which puts the pages into the command' command -v python3
   need ninja-build ninja command -v ninja
   need pkg-config pkg-config command -v pkg-config
   need libsimdjson-dev 'simdjson >= 3.0' pkg-config --atleast-version=3.0 simdjson

@@ -148,12 +148,20 @@ has_mbedcrypto() {
 test_tools() {
   build_tools
   need doctest-dev doctest has_doctest
-  need cmake 'cmake (Meson finds doctest with it)' command -v cmake
+  [ -n "$rooms" ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_sanitizers
+}
+
+optional_tools() {
+  need cmake cmake command -v cmake
   need relacy-dev 'relacy (the model checker of the ring)' has_relacy
   need protobuf-compiler 'protoc (reads our protobuf records)' command -v protoc
   need python3-numpy 'Python 3 with NumPy' has_python numpy
   need python3-pandas 'pandas (reads our statistics)' has_python pandas
-  [ -n "$rooms" ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_sanitizers
+}
+
+has_optional() {
+  look_for optional_tools
+  [ -z "$missing_packages" ]
 }
 
 # ahead NAME MESON_OPTION...: compiles build NAME with what the processors have left over, until stop_ahead.
@@ -227,6 +235,8 @@ build_release() {
 
 mkdir -p build
 ensure test_tools
+# shellcheck disable=SC2086  # a list of packages
+has_optional >build/probe 2>&1 || try_to_have "$missing_tools" has_optional $missing_packages
 [ "$firmware" = yes ] || try_to_have 'OpenCL with a device' has_opencl pocl-opencl-icd ocl-icd-opencl-dev
 [ "$firmware" = yes ] || try_to_have libsodium has_sodium libsodium23
 [ "$firmware" = yes ] || try_to_have 'mbed TLS' has_mbedcrypto libmbedtls-dev

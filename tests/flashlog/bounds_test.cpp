@@ -19,10 +19,7 @@ TEST_CASE(
       {.block_bytes = 65536, .block_count = 8, .program_bytes = 8}};
   std::mt19937 random(1);
   const auto check = [&random](const DrainSetup& setup) {
-    CAPTURE(setup.part.program_bytes);
-    CAPTURE(setup.knows_heads);
-    CAPTURE(setup.tensor_bytes);
-    CAPTURE(setup.budget);
+    INFO(setup.part.program_bytes, " ", setup.knows_heads, " ", setup.tensor_bytes, " ", setup.budget);
     DrainingFirmware firmware(setup);
     std::uint32_t most_added = 0, most_records = 0, moved = 0;
     for (int round = 0; round < 300; ++round) {

@@ -109,8 +109,11 @@ class OldCompiler(unittest.TestCase):
 
     def test_meson(self):
         for name in self.there():
-            old = VERSIONS[name][1]
+            _, old, least = VERSIONS[name]
             with self.subTest(compiler=name):
+                takes = [subprocess.call(['sh', '-c', '. examples/build_tools.sh; compiles_cxx20 "$0"', self.fake(name, version)],
+                                         cwd=ROOT, stderr=subprocess.DEVNULL) == 0 for version in (old, least)]
+                self.assertEqual(takes, [False, True])
                 text = self.run_failing('meson', 'setup', self.folder / f'meson {name}', ROOT,
                                         env={**os.environ, 'CXX': str(self.fake(name, old))})
                 errors = said_of(text)
