@@ -32,8 +32,7 @@ struct Firmware {
     REQUIRE(session.init() == Status::ok);
     REQUIRE(session.set_config(config) == Status::ok);
     REQUIRE(session.load_model(plan, kModel) == Status::ok);
-    while (log.prepare().value()) {
-    }
+    while (log.prepare().value()) continue;
   }
 
   /// Runs the operator in `steps` steps, and begins one more, in which the fault strikes.
@@ -97,8 +96,7 @@ TEST_CASE("crash: inside a call of the log only what was committed stays") {
     status = crash_flush(firmware.log, firmware.session);
     flash.cut();
   };
-  while (firmware.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (firmware.session.drain_some(SIZE_MAX) != 0) continue;
   static_cast<void>(firmware.log.sync());
   firmware.flash.power_on();
   CHECK(status == Status::unfinished);

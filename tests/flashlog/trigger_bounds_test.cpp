@@ -55,8 +55,7 @@ TEST_CASE("triggers: a drain writes lines alone, and what it hands on in pieces 
   REQUIRE(session.configure(parsed.config.options) == Status::ok);
   REQUIRE(sink.follow(parsed.config.options, session.journal()) == Status::ok);
   history.hand_on_in_pieces();  // behind `follow`, which configures the history
-  while (log.erase_ahead().value()) {
-  }
+  while (log.erase_ahead().value()) continue;
   REQUIRE(session.init() == Status::ok);
   REQUIRE(session.set_config(parsed.config) == Status::ok);
   REQUIRE(session.load_model(plan, model) == Status::ok);
@@ -67,8 +66,7 @@ TEST_CASE("triggers: a drain writes lines alone, and what it hands on in pieces 
       .address = address_of(values.data()), .bytes = 2800, .dtype = DType::float32, .shape = dims};
   std::uint64_t pieces = 0, lines = 0;
   const auto bounded = [&](std::uint32_t moved, std::uint32_t records, auto call) {
-    while (log.erase_ahead().value()) {
-    }
+    while (log.erase_ahead().value()) continue;
     const std::uint32_t most = FlashLog::most_bytes(moved, records);
     REQUIRE(log.ready_bytes() >= most);
     const std::uint64_t erases = flash.erases, programs = flash.programs, bytes = flash.programmed_bytes;

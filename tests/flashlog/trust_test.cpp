@@ -146,8 +146,7 @@ TEST_CASE("flash log: blocks that an earlier boot prepared are not built upon") 
     REQUIRE(boot.log.mount() == Status::ok);
     REQUIRE(boot.put("d", "old", "bytes") == Status::ok);
     REQUIRE(boot.log.sync() == Status::ok);
-    while (boot.log.prepare().value()) {
-    }
+    while (boot.log.prepare().value()) continue;
   }
   flash.cut();
   flash.power_on();

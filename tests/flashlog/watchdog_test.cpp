@@ -74,8 +74,7 @@ TEST_CASE("flash log: a watchdog is fed around each erase, and often enough in b
     REQUIRE(log.mount() == Status::ok);
     CHECK(meter.fed - before >= (flash.reads - reads) / 40);
     fill(log, 150);
-    while (log.prepare().value()) {
-    }
+    while (log.prepare().value()) continue;
     REQUIRE(log.sync() == Status::ok);
     CHECK(read_flash(fed.device()).count(ObjectState::damaged) == 0);
   }

@@ -63,8 +63,7 @@ std::uint64_t drain_bounded(const flashlog::Geometry& geometry, std::uint32_t ch
       static_cast<void>(capturing.step(data));
       clock.tick();
     }
-    while (log.erase_ahead().value()) {
-    }
+    while (log.erase_ahead().value()) continue;
     REQUIRE(log.ready_bytes() >= most);
     const std::uint64_t erases = flash.erases, programs = flash.programs, bytes = flash.programmed_bytes;
     const std::uint64_t sealed_before = sealer.bytes;

@@ -37,8 +37,7 @@ struct Knowing {
   }
 
   void drain() {
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
   }
 
   Memory memory;
@@ -400,8 +399,7 @@ struct Waiting {
   Status capture(const TensorView& tensor) { return recorder.capture(2, {}, {&tensor, 1}); }
 
   void drain() {
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
   }
 
   /// All that was wanted is written, or lost and in the journal.
@@ -530,8 +528,7 @@ TEST_CASE("known heads: a record at once after a wait in vain makes the next one
   const TensorView large = {
       .address = address_of(data), .bytes = sizeof data, .dtype = DType::uint8, .shape = dims};
   const auto capture_large = [&] { return rig.recorder.capture(1, {}, {&large, 1}); };
-  while (capture_large() == Status::ok) {
-  }
+  while (capture_large() == Status::ok) continue;
   CHECK(rig.session.counts().timed_out == 1);
   int pauses = rig.clock.pauses;
   CHECK(pauses != 0);
@@ -578,8 +575,7 @@ TEST_CASE("known heads: records of configs in memory of the caller are counted a
       for (int again = 0; again < 3; ++again)
         CHECK(recorder.capture(1, {}, {&tensors.output, 1}) == Status::ok);
       REQUIRE(recorder.end_step() == Status::ok);
-      while (session.drain_some(SIZE_MAX) != 0) {
-      }
+      while (session.drain_some(SIZE_MAX) != 0) continue;
       const DumpCounts counts = session.counts();
       CHECK(counts.wanted == static_cast<std::uint32_t>(12 * i + 3 * step + 3));
       CHECK(counts.captured == counts.wanted);

@@ -82,8 +82,7 @@ TEST_CASE("recorder: degrade shrinks a record to its statistics, then to a count
   CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
   CHECK(bench.recorder.capture(1, {}, {&tensor, 1}) == Status::ok);
   CHECK(bench.recorder.capture(2, {}, {&tensor, 1}) == Status::degraded);
-  while (bench.recorder.capture(2, {}, {&tensor, 1}) == Status::degraded) {
-  }
+  while (bench.recorder.capture(2, {}, {&tensor, 1}) == Status::degraded) continue;
   bench.recorder.end_step();
   CHECK(bench.clock.pauses == 0);
   REQUIRE(bench.session.finalize() == Status::ok);
@@ -115,8 +114,7 @@ TEST_CASE(
       .address = address_of(data.data()), .bytes = 12000, .dtype = DType::float32, .shape = dims};
   bench.recorder.begin_step(bench.plan);
   CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::degraded);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   CHECK(bench.sink.aborts == 1);
   CHECK(bench.sink.objects.size() == 1);
   bench.sink.fail_at = bench.sink.calls;
@@ -142,8 +140,7 @@ TEST_CASE("recorder: wakes whoever drains when its ring is more than half full, 
   CHECK(waker.calls == 0);
   for (int i = 0; i < 8; ++i) bench.step();
   CHECK(waker.calls == 1);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   for (int i = 0; i < 8; ++i) bench.step();
   CHECK(waker.calls == 2);
   // One record that alone fills more than half, again and again.
@@ -152,8 +149,7 @@ TEST_CASE("recorder: wakes whoever drains when its ring is more than half full, 
   const TensorView large = {
       .address = address_of(data.data()), .bytes = 2600, .dtype = DType::float32, .shape = dims};
   for (int i = 0; i < 5; ++i) {
-    while (bench.session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (bench.session.drain_some(SIZE_MAX) != 0) continue;
     REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
     CHECK(bench.recorder.capture(0, {}, {&large, 1}) == Status::ok);
     REQUIRE(bench.recorder.end_step() == Status::ok);
@@ -232,8 +228,7 @@ TEST_CASE("recorder: drop loses at once and counts; what was begun leaves no hal
   CHECK(bench.clock.pauses == 0);
   const std::uint32_t dropped = bench.session.counts().ring_full;
   CHECK(dropped > 0);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   // A record larger than the ring begins, finds no room half way and is given up.
   std::vector<float> big(1000);
   const Dim dims[] = {1000};
@@ -242,8 +237,7 @@ TEST_CASE("recorder: drop loses at once and counts; what was begun leaves no hal
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   CHECK(bench.recorder.capture(0, {&tensor, 1}, {}) == Status::ring_full);
   REQUIRE(bench.recorder.end_step() == Status::ok);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   bench.step();
   REQUIRE(bench.session.finalize() == Status::ok);
   CHECK(bench.sink.open_objects.empty());
@@ -264,8 +258,7 @@ TEST_CASE("recorder: block waits up to the limit, then stops waiting until there
   CHECK(bench.clock.pauses == 50);
   const std::uint32_t first_losses = bench.session.counts().timed_out;
   CHECK(first_losses > 3);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   for (int i = 0; i < 9; ++i) bench.step();
   CHECK(bench.clock.pauses == 100);
   CHECK(bench.session.counts().timed_out > first_losses);

@@ -145,8 +145,7 @@ TEST_CASE("session: a config that goes while a record of it was given up untold 
   REQUIRE(bench.recorder.end_step() == Status::ok);
   REQUIRE(bench.session.set_config(everything()) == Status::ok);
   REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   static_cast<void>(bench.session.drain_some(SIZE_MAX));
   CHECK(bench.sink.open_objects.empty());
   REQUIRE(bench.session.load_model(bench.plan, one_op, bench.bits) == Status::ok);
@@ -171,8 +170,7 @@ TEST_CASE("session: a recorder that the drainer does not finish stays busy, and 
   REQUIRE(bench.session.attach_drainer() == Status::ok);
   CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);  // nobody drains
   CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   CHECK(bench.session.remove_recorder(bench.recorder) == Status::ok);
   CHECK(bench.session.remove_recorder(bench.recorder) == Status::invalid_argument);
   bench.session.detach_drainer();
@@ -186,8 +184,7 @@ TEST_CASE("session: a recorder that is leaving keeps its place until remove_reco
   bench.step();
   REQUIRE(bench.session.attach_drainer() == Status::ok);
   CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);  // nobody drains
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   alignas(8) std::byte ring[OPDUMP_MAX_RECORDERS][1024];
   for (std::size_t i = 0; i + 1 < OPDUMP_MAX_RECORDERS; ++i) {
     const auto recorder = bench.session.add_recorder(ring[i]);
@@ -227,8 +224,7 @@ TEST_CASE("session: a recorder that is leaving or gone opens no step and leaves 
     CHECK(bench.recorder.refuse_single_op(op, Status::invalid_tensor) == Status::invalid_argument);
   };
   try_all();
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   REQUIRE(bench.session.remove_recorder(bench.recorder) == Status::ok);
   std::memset(bench.ring, 0x5a, sizeof bench.ring);
   try_all();

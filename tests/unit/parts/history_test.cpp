@@ -127,8 +127,7 @@ TEST_CASE("history: in pieces it hands on the same, when it is asked to") {
     CHECK_FALSE(bench.sink.hand_on_some(budget));
     // What came after the trigger's steps is history again.
     bench.sink.trigger();
-    while (bench.sink.hand_on_some(budget)) {
-    }
+    while (bench.sink.hand_on_some(budget)) continue;
     const std::vector<std::string> files = bench.files(1500);
     CHECK(std::vector<std::string>(files.begin() + 9, files.end()) ==
           std::vector<std::string>{"17/a", "18/a", "19/a"});
@@ -146,8 +145,7 @@ TEST_CASE("history: while pieces wait nothing of them is let go, and what has no
   for (std::uint64_t step = 4; step < 12; ++step)
     refused += bench.write(step, "b", 2000) != Status::ok ? 1 : 0;
   CHECK(refused >= 6);
-  while (bench.sink.hand_on_some(100)) {
-  }
+  while (bench.sink.hand_on_some(100)) continue;
   const std::vector<std::string> files = bench.files(2000);
   REQUIRE(files.size() >= 2);
   CHECK(std::vector<std::string>(files.begin(), files.begin() + 2) == std::vector<std::string>{"2/a", "3/a"});
@@ -170,8 +168,7 @@ TEST_CASE("history: pairs stay pairs in pieces, whichever call the other sink re
     }
     REQUIRE(bench.sink.commit(ids[0], ids[1]) == Status::ok);
     bench.write(2, "b");
-    while (bench.sink.hand_on_some(1)) {
-    }
+    while (bench.sink.hand_on_some(1)) continue;
   };
   HistoryBench whole(3, 0);
   run(whole);
@@ -195,8 +192,7 @@ namespace {
 struct RunsInTurn {
   /// Directories and operators of what a trigger hands on, in the order of the commits.
   std::vector<std::string> handed_on() {
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
     history.trigger();
     REQUIRE(history.sync() == Status::ok);
     std::vector<std::string> found;
@@ -221,8 +217,7 @@ struct RunsInTurn {
     REQUIRE(recorder.begin_step(plan) == Status::ok);
     REQUIRE(recorder.capture(0, {}, {&tensors.output, 1}) == Status::ok);
     REQUIRE(recorder.end_step() == Status::ok);
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
   }
 
   void single_op() {
