@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import sys
+import zipfile
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
@@ -88,6 +89,21 @@ class Safetensors(Case):
         before = self.read('out/step0.safetensors')
         self.export('--overwrite')
         self.assertEqual(self.read('out/step0.safetensors'), before)
+
+    def test_arrays_that_share_bytes_are_refused(self):
+        """Else a file of 1 MB is the work of gigabytes."""
+        head = json.dumps({name: {'dtype': 'U8', 'shape': [2], 'data_offsets': [0, 2]} for name in 'ab'}).encode()
+        self.write('x.safetensors', struct.pack('<Q', len(head)) + head + b'xy')
+        error = self.run_tool('report', 'x.safetensors', '-o', 'r.html', expect=1)[1]
+        self.assertIn("array 'b' has bytes of another one", error)
+        with zipfile.ZipFile(self.path('x.npz'), 'w') as file:
+            text = "{'descr': '|u1', 'fortran_order': False, 'shape': (200,), }".ljust(117) + '\n'
+            file.writestr('a.npy', b'\x93NUMPY\1\0\x76\0' + text.encode() + bytes(200))
+        whole = self.read('x.npz')
+        at = whole.index(b'PK\1\2')
+        entry = whole[at:whole.index(b'PK\5\6')]
+        self.write('x.npz', whole[:at] + 2 * entry + struct.pack('<4sHHHHIIH', b'PK\5\6', 0, 0, 2, 2, 2 * len(entry), at, 0))
+        self.assertIn('is a damaged npz file', self.run_tool('report', 'x.npz', '-o', 'r.html', expect=1)[1])
 
     def test_names_that_could_do_harm(self):
         # The last byte is no UTF-8.

@@ -32,7 +32,7 @@ bool check(const ContainedArray& array, std::uint64_t file_bytes, std::string& r
 /// ZIP files as NumPy writes them.
 class NpzReader {
  public:
-  NpzReader(Bytes file, std::string& reason) : file_(file), reason_(reason) {}
+  NpzReader(Bytes file, std::string& reason) : file_(file), left_(file.size()), reason_(reason) {}
 
   bool read(std::vector<ContainedArray>& arrays) {
     const std::optional<std::uint64_t> end = find_end();
@@ -106,7 +106,8 @@ class NpzReader {
     in.take(std::uint64_t{name_bytes} + extra_bytes);
     const std::uint64_t start = file_.size() - in.remaining();
     const Bytes member = in.take(deflated == 0 ? bytes : deflated);
-    if (in.truncated() || mark != kLocalMark) return false;
+    if (in.truncated() || mark != kLocalMark || member.size() > left_) return false;
+    left_ -= member.size();
     NpyFile npy;
     std::string problem;
     Bytes head = member.first(std::min(member.size(), kMostNpyHeadBytes));
@@ -133,6 +134,7 @@ class NpzReader {
   }
 
   Bytes file_;
+  std::size_t left_;  // that no array has yet: else a small file is the work of a large one
   std::string& reason_;
 };
 
@@ -153,6 +155,7 @@ bool read_safetensors(Bytes file, std::vector<ContainedArray>& arrays, std::stri
     return refuse(reason, "is no safetensors file: its head would have more than 100 MB");
   const std::string_view text = as_text(in.take(length));
   if (in.truncated()) return refuse(reason, "is no safetensors file, or ends within its head");
+  std::uint64_t left = in.remaining();  // that no array has yet, as in an npz file
   ConfigError error;
   config::Refusal refusal(text, error);
   config::JsonTree tree;
@@ -179,6 +182,8 @@ bool read_safetensors(Bytes file, std::vector<ContainedArray>& arrays, std::stri
     array.offset = kLengthBytes + length + start;
     array.bytes = end - start;
     if (!check(array, file.size(), reason)) return false;
+    if (array.bytes > left) return refuse(reason, "array '" + array.name + "' has bytes of another one");
+    left -= array.bytes;
     arrays.push_back(std::move(array));
   }
   return true;
