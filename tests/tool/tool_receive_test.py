@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tty
+import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
@@ -409,6 +410,13 @@ class Receive(Case):
         self.assertEqual(process.returncode, 1)
         self.assertEqual(set(asked), {wire.ASK})
         self.assertIn(f'since frame {len(sender.sent) - 1}: whether it sent more is not known', error.decode())
+
+    @unittest.skipIf(shutil.which('strace') is None, 'strace is not installed')
+    def test_boots_of_a_recording_are_synced_once(self):
+        self.write('line.bin', b''.join(wire.frame(wire.LINES, boot, 0, b'a\0x') for boot in range(1, 9)))
+        counts = subprocess.run(['strace', '-f', '-e', 'trace=syncfs', tool_case.OPDUMP, 'receive', self.path('line.bin'), '-o',
+                                 self.path('boots')], capture_output=True, text=True, check=False).stderr
+        self.assertEqual(counts.count('syncfs('), 1, counts)
 
     def test_a_boot_behind_the_end_of_another_is_read(self):
         first, second = wire.Sender(1), wire.Sender(2)

@@ -16,8 +16,8 @@ bool is_sealed(Bytes piece) {
 
 }  // namespace
 
-ReceivedTree::ReceivedTree(std::string root, WireTally& tally, Report error)
-    : root_(std::move(root)), tally_(tally), error_(std::move(error)), sink_(new posix::TreeSink) {}
+ReceivedTree::ReceivedTree(std::string root, posix::TreeSink& sink, WireTally& tally, Report error)
+    : root_(std::move(root)), tally_(tally), error_(std::move(error)), sink_(&sink) {}
 
 void ReceivedTree::take(const WireFrame& frame, std::uint64_t number) {
   if (!frame.continued) {
@@ -80,8 +80,6 @@ void ReceivedTree::finish() {
   }
   objects_.clear();
   if (!journal_.file.empty()) tell_gaps(journal_);
-  if (const Status status = sink_->sync(); status != Status::ok)
-    error_(root_ + ": " + std::string(to_string(status)));
 }
 
 void ReceivedTree::end_entry(wire::Kind kind) {

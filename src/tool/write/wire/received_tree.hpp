@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +14,10 @@ namespace opdump::tool {
 /// What was made of a wire's frames.
 struct WireTally {
   std::uint64_t files = 0;
-  std::uint64_t bytes = 0;    ///< of those
-  std::uint64_t lines = 0;    ///< pieces of journals and tables
-  std::uint64_t aborted = 0;  ///< files that the device gave up
-  std::uint64_t incomplete =
-      0;  ///< files and pieces of which a frame is missing, as far as one knows of them
+  std::uint64_t bytes = 0;       ///< of those
+  std::uint64_t lines = 0;       ///< pieces of journals and tables
+  std::uint64_t aborted = 0;     ///< files that the device gave up
+  std::uint64_t incomplete = 0;  ///< files and pieces that lack a frame, as far as one knows
   std::uint64_t gaps = 0;
   std::uint64_t lost_frames = 0;
 };
@@ -31,8 +29,8 @@ class ReceivedTree {
  public:
   using Report = std::function<void(const std::string& message)>;
 
-  /// `root` exists. Each problem goes to `error`.
-  ReceivedTree(std::string root, WireTally& tally, Report error);
+  /// `root` exists. Each problem goes to `error`. What came is durable when `sink` is synced.
+  ReceivedTree(std::string root, posix::TreeSink& sink, WireTally& tally, Report error);
 
   /// The frame `number`, which follows the one before or a gap.
   void take(const WireFrame& frame, std::uint64_t number);
@@ -73,7 +71,7 @@ class ReceivedTree {
   const std::string root_;
   WireTally& tally_;
   const Report error_;
-  std::unique_ptr<posix::TreeSink> sink_;
+  posix::TreeSink* sink_;
   std::map<std::uint32_t, Object> objects_;
   bool in_entry_ = false;
   bool lacks_frames_ = false;       // so that what comes may belong to what is lost

@@ -166,13 +166,21 @@ constexpr std::uint32_t kMostPatientAsks = 80;
 
 bool Receiver::run() {
   if (!begin()) return false;
-  while (turn() && !over()) {
-  }
+  while (turn() && !over()) continue;
   return end();
 }
 
 bool Receiver::begin() {
-  if (!begin_output()) return false;
+  if (const int problem = make_directories(options_.output); problem != 0) {
+    error(options_.output + ": " + strerror(problem));
+    return false;
+  }
+  std::error_code problem;
+  if (!std::filesystem::is_empty(options_.output, problem)) {
+    error(options_.output + ": " +
+          (problem ? problem.message() : "not empty, and what arrives is not mixed with it"));
+    return false;
+  }
   if (!line_.open(options_.line, options_.baud)) {
     error(line_.error());
     return false;
@@ -181,18 +189,6 @@ bool Receiver::begin() {
   catch_interrupts();
   begun_ = looked_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
   return true;
-}
-
-bool Receiver::begin_output() {
-  if (const int problem = make_directories(options_.output); problem != 0) {
-    error(options_.output + ": " + strerror(problem));
-    return false;
-  }
-  std::error_code problem;
-  if (std::filesystem::is_empty(options_.output, problem)) return true;
-  error(options_.output + ": " +
-        (problem ? problem.message() : "not empty, and what arrives is not mixed with it"));
-  return false;
 }
 
 bool Receiver::turn() {
@@ -221,6 +217,7 @@ bool Receiver::end() {
   if (interrupted() && line_.is_recording()) error(options_.line + ": interrupted, and not read to its end");
   // Who interrupts a device that sends has not waited for it.
   end_boot(!interrupted() || is_silent());
+  sync();
   wipe();
   print_tally();
   return good_ && tally_.gaps == 0 && tally_.incomplete == 0;
@@ -322,7 +319,7 @@ bool Receiver::begin_boot(std::uint32_t boot) {
     return false;
   }
   reception_ = std::make_unique<Reception>(
-      boot, ReceivedTree(root, tally_,
+      boot, ReceivedTree(root, sink_, tally_,
                          [this, boot](const std::string& message) { error(of_boot(boot) + message); }));
   is_missing_ = false;
   asked_.clear();
@@ -333,10 +330,16 @@ std::string Receiver::of_boot(std::uint32_t boot) const {
   return boots_ > 1 ? "boot " + std::to_string(boot) + ": " : "";
 }
 
+void Receiver::sync() {
+  if (const Status status = sink_.sync(); status != Status::ok)
+    error(options_.output + ": " + std::string(to_string(status)));
+}
+
 /// When it is over, what was not heard of may be missing too.
 void Receiver::end_boot(bool is_over) {
   if (!reception_) return;
   reception_->finish();
+  if (!line_.is_recording()) sync();  // of what was recorded, all at the end
   if (is_over && (!reception_->told() || (is_silent() && !reception_->done()))) {
     const std::uint64_t known = reception_->known();
     error(of_boot(reception_->boot()) + "the device has not told how far it is since " +

@@ -109,7 +109,6 @@ class Receiver {
   using Clock = std::chrono::steady_clock;
 
   bool begin();
-  bool begin_output();
   bool turn();
   bool over() const;
   bool end();
@@ -121,6 +120,7 @@ class Receiver {
   bool begin_boot(std::uint32_t boot);
   std::string of_boot(std::uint32_t boot) const;
   void end_boot(bool is_over);
+  void sync();
   void ask_on_time();
   void ask(std::uint32_t boot, Reception::Missing what);
   void give_up_on_time();
@@ -133,6 +133,7 @@ class Receiver {
   WireLine line_;
   FrameReader reader_;
   WireTally tally_;
+  posix::TreeSink sink_;  // of all boots
   std::unique_ptr<Reception> reception_;
   std::uint64_t boots_ = 0;
   std::uint64_t frames_ = 0;
@@ -143,7 +144,6 @@ class Receiver {
   bool is_drained_ = true;   // of what has come all was read
   bool is_broken_ = false;   // nothing can be written
   bool good_ = true;
-
   Clock::time_point begun_;
   Clock::time_point last_frame_;  // the latest that arrived
   Clock::time_point looked_;      // the latest look at the line: all that came before it is read
