@@ -58,8 +58,7 @@ class SealedFirmware {
 
   void capture(int step) {
     REQUIRE(capturing.step(data_of(step)) == Status::ok);
-    while (capturing.session.drain_some(700) != 0) {
-    }
+    while (capturing.session.drain_some(700) != 0) continue;
     const std::string row = "row " + std::to_string(step) + "\n";
     const Bytes part = as_bytes(row);
     REQUIRE(sealed.append_lines({"/flash", "time", "table.csv"}, {&part, 1}) == Status::ok);

@@ -68,8 +68,7 @@ TEST_CASE("copies in the background: whatever the order they end in, and their s
       const Status status = bench.recorder.capture(2, {&in.view, 1}, {&out.view, 1});
       bench.recorder.end_step();
       REQUIRE(bench.memory.under_way() == 0);
-      while (bench.session.drain_some(SIZE_MAX) != 0) {
-      }
+      while (bench.session.drain_some(SIZE_MAX) != 0) continue;
       if (status != Status::ok) {
         REQUIRE(when_full == WhenFull::drop);
         REQUIRE(status == Status::ring_full);
@@ -170,8 +169,7 @@ TEST_CASE("copies in the background: one that does not end loses records, and ho
     CHECK(bench.memory.under_way() >= 1);
     CHECK(bench.recorder.capture(1, {&small.view, 1}, {}) == Status::device_copy_failed);
     bench.recorder.end_step();
-    while (bench.session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (bench.session.drain_some(SIZE_MAX) != 0) continue;
     CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);
     bench.memory.let_go();
     bench.memory.hold_at = -1;

@@ -71,8 +71,7 @@ TEST_CASE("without waiting: a full ring drops at once, whatever the policy") {
     };
     int fitting = 0;
     Status status = Status::ok;
-    for (; fitting < 10 && (status = capture()) == Status::ok; ++fitting) {
-    }
+    for (; fitting < 10 && (status = capture()) == Status::ok; ++fitting) continue;
     CHECK(fitting >= 1);
     CHECK(status == Status::ring_full);
     CHECK(clock.pauses == pauses);

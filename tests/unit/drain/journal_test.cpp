@@ -44,8 +44,7 @@ TEST_CASE("journal: what finds no room to be told is a gap") {
   const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
   bench.start(everything(), one_op);
   for (int i = 0; i < 9; ++i) bench.step();
-  while (bench.session.drain_some(SIZE_MAX) != 0) {
-  }
+  while (bench.session.drain_some(SIZE_MAX) != 0) continue;
   bench.step();
   for (int i = 0; i < 9; ++i) bench.step();
   REQUIRE(bench.session.finalize() == Status::ok);
@@ -92,8 +91,7 @@ TEST_CASE("journal: of gaps, a sync tells up to which record it is certain, and 
     bench.step();
     CHECK(bench.session.sync() == Status::ok);
     CHECK(bench.sink.journals.empty());  // nothing is drained yet
-    while (bench.session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (bench.session.drain_some(SIZE_MAX) != 0) continue;
     const std::string& text = bench.sink.journals.begin()->second;
     const std::string before = text;
     CHECK(before.find("to,") == std::string::npos);

@@ -109,8 +109,7 @@ std::uint64_t dump(WhenFull when_full, std::uint32_t& written) {
       static_cast<void>(recorder.capture(0, {&tensor, 1}, {&tensor, 1}));
       REQUIRE(recorder.end_step() == Status::ok);
     }
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
   }
   REQUIRE(session.finalize() == Status::ok);
   written = session.counts().written;

@@ -59,8 +59,7 @@ struct Rig {
   }
 
   void drain() {
-    while (dump.session().drain_some(SIZE_MAX) != 0) {
-    }
+    while (dump.session().drain_some(SIZE_MAX) != 0) continue;
   }
 
   /// What the sink has of that operator; empty: nothing.

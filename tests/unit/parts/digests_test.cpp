@@ -209,8 +209,7 @@ struct LogRig {
       REQUIRE(recorder->capture(op, {}, {&tensors.output, 1}) == Status::ok);
     REQUIRE(recorder->end_step() == Status::ok);
     // As an idle loop does, little at a time.
-    while (session.drain_some(256)) {
-    }
+    while (session.drain_some(256)) continue;
   }
 
   /// The file of digests that the log holds.

@@ -58,8 +58,7 @@ std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::ui
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {}, {&output, 1}) == Status::ok);
   REQUIRE(bench.recorder.end_step() == Status::ok);
-  while (bench.session.drain_some(budget) != 0) {
-  }
+  while (bench.session.drain_some(budget) != 0) continue;
   REQUIRE(bench.session.finalize() == Status::ok);
   REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
   REQUIRE(bench.sink.objects.size() == 1);

@@ -95,8 +95,7 @@ class Net {
  private:
   /// Whether the latest record does, of those that there are.
   bool ends_with_expected() {
-    while (session_.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session_.drain_some(SIZE_MAX) != 0) continue;
     if (sink.objects.size() <= seen_) return false;
     seen_ = sink.objects.size();
     return std::any_of(sink.objects.begin(), sink.objects.end(), [this](const auto& object) {

@@ -400,8 +400,7 @@ TEST_CASE("ascend: any number of records under random order of completion are ri
     recorder.begin_step(plan);
     REQUIRE(recorder.capture(0, in, out) == Status::ok);
     recorder.end_step();
-    while (session.drain_some(SIZE_MAX) != 0) {
-    }
+    while (session.drain_some(SIZE_MAX) != 0) continue;
   }
   REQUIRE(session.finalize() == Status::ok);
   CHECK(sink.files == records);
