@@ -147,25 +147,22 @@ class HistoryTape final : public DumpedLog {
 
   /// Finds the newest boot before `before` of which there is something, and the first entry of it. 0: none.
   std::uint32_t find_boot(std::uint32_t before, Place& at) const {
-    Begin newest{}, here{};
+    Begin first{}, here{};
     std::uint32_t block = 0;
     for (std::uint32_t i = 0; i < geometry().block_count; ++i) {
-      if (!read_begin(i, here) || here.start.boot >= before || here.sequence <= newest.sequence) continue;
-      newest = here;
+      if (!read_begin(i, here) || here.start.boot >= before || here.start.boot < first.start.boot) continue;
+      // Not by way of the blocks between, which may have lost their programs: the latest that begins a stream,
+      // as one before it may have failed, or the oldest.
+      const bool begins = here.start.previous_end == kNewStream;
+      const bool known = first.start.previous_end == kNewStream;
+      const bool later = here.sequence > first.sequence;
+      if (here.start.boot == first.start.boot && (begins ? known && !later : known || later)) continue;
+      first = here;
       block = i;
     }
-    if (newest.sequence == 0) return 0;
-    const std::uint32_t boot = newest.start.boot;
-    for (std::uint32_t i = 1; i < geometry().block_count && newest.start.previous_end != kNewStream; ++i) {
-      const std::uint32_t candidate = block >= i ? block - i : block + geometry().block_count - i;
-      if (!read_begin(candidate, here) || here.sequence != newest.start.previous) continue;
-      if (here.start.boot != boot) break;
-      newest = here;
-      block = candidate;
-      i = 0;
-    }
-    at = {newest.sequence, block, newest.offset};
-    return skip_left(at) || to_next_block(at) ? boot : 0;
+    if (first.sequence == 0) return 0;
+    at = {first.sequence, block, first.offset};
+    return skip_left(at) || to_next_block(at) ? std::uint32_t{first.start.boot} : 0;
   }
 
  private:

@@ -659,3 +659,18 @@ TEST_CASE("flash history: each of several boots is told and handed on by itself"
     hand_on(boots[0], 0, {});
   }
 }
+
+TEST_CASE("flash history: a block that lost its programs hides no step that was synced before") {
+  const HistorySetup& setup = kHistorySetups[0];
+  FlashHistoryBench bench(setup);
+  for (std::uint64_t step = 0; step < 3; ++step) REQUIRE(bench.write(step, "op", 80) == Status::ok);
+  REQUIRE(bench.history.sync() == Status::ok);
+  const std::uint32_t block_bytes = setup.geometry.block_bytes;
+  REQUIRE(bench.write(3, "late", 2 * block_bytes) == Status::ok);
+  bench.flash.cut();
+  std::fill_n(bench.flash.memory().begin() + block_bytes, block_bytes, setup.geometry.erased);
+  FlashHistoryBench after(setup, bench.flash);
+  CHECK(after.history.remains().value().boot == bench.history.boot());
+  CHECK(after.history.hand_on_remains() == Status::ok);
+  CHECK(files_of(after.inner) == std::vector<std::string>{"0/op.80", "1/op.80", "2/op.80"});
+}
