@@ -21,15 +21,16 @@ import unittest
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 from with_numpy import numpy  # noqa: E402
 import ort_library  # noqa: E402
-from planted_models import (Lab, Planted, Subject, bias_off_by_a_channel, channel_doubled, half_accumulation, in_files,  # noqa: E402
-                            int8_copy, never_written, not_a_number, other_layout, other_scale, rows_moved, saturated_int8,
-                            transposed_weight, wrong_zero_point)
+from planted_models import (Half, Lab, Planted, Subject, before_its_writer, bias_off_by_a_channel, channel_doubled, fused_wrongly,  # noqa: E402
+                            half_accumulation, in_files, int8_copy, left_out, never_written, not_a_number, other_layout, other_scale,
+                            rows_moved, saturated_int8, transposed_weight, wrong_zero_point)
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD, pathlib.Path(__file__).stem)
 FAULTS = int(os.environ.get('OPDUMP_FAULTS', 66))
 SEED = int(os.environ.get('OPDUMP_SEED', 23))
 OF_INTEGERS = (saturated_int8, wrong_zero_point, other_scale)
+FLOAT16 = (channel_doubled, never_written, not_a_number, rows_moved, transposed_weight)
 KINDS = (bias_off_by_a_channel, half_accumulation, transposed_weight, channel_doubled, never_written, not_a_number, rows_moved,
          other_layout, *OF_INTEGERS)
 
@@ -59,6 +60,25 @@ class PlantedFaults(unittest.TestCase):
             for more in ((), ('-e', copy.golden), ('--limits', 'max_abs=0')):
                 told = self.ask('why', copy.golden, '-g', real.golden, *cards, *more)
                 self.assertFalse(told['certain'], told['headline'])
+
+    def test_whoever_is_accused_is_it(self):
+        """Of operators that are missing, fused or too early, and in float16, it may be not certain."""
+        real, named = self.floats[0], 0
+        half = Half(real)
+        self.assertFalse(self.ask('why', half.golden, '-g', real.golden)['wrong'])
+        for number in range(FAULTS // 4):
+            kind = (left_out, fused_wrongly, before_its_writer, FLOAT16[number // 4 % len(FLOAT16)])[number % 4]
+            fault = Planted(half if kind in FLOAT16 else real, kind, random.Random(f'{SEED} accused {number}'))
+            dump = fault.subject.folder / f'accused{number}'
+            fault.subject.run(fault.file, dump)
+            for golden in {fault.subject.golden, real.golden}:
+                told = self.ask('why', dump, '-g', golden)
+                missing = told.get('cause') == 'missing operator' and f'"{in_files(fault.op)}" is missing' in told['headline']
+                right = missing if kind is left_out else told.get('op') == in_files(fault.op)
+                self.assertTrue(right or not told['certain'], f'{fault}: {told["headline"]}')
+                named += told['certain']
+            shutil.rmtree(dump)
+        self.assertGreater(named, FAULTS // 8)
 
     def plant(self, number):
         """A fault that changes something, what `compare` says of it, and whom `why` accuses instead."""

@@ -21,6 +21,7 @@ from tapped_program import environment  # noqa: E402
 
 FLOAT, HALF = 1, 10  # ONNX's numbers of dtypes
 WHOLE = {'when_full': 'block', 'block_limit_ms': 60000}  # however busy the machine is
+UNARY = ('BatchNormalization', 'Clip', 'HardSigmoid', 'Relu', 'Sigmoid')
 WEIGHED = ('Conv', 'MatMul', 'ConvTranspose', 'QLinearConv')
 
 
@@ -219,6 +220,44 @@ def other_scale(op, choose):
     op.replace(at, scale)
 
 
+def writer_of(op):
+    """Who writes what it alone reads."""
+    read, nodes = op.node.inputs[0], op.model.nodes
+    writer = next((node for node in nodes if read in node.outputs), None)
+    alone = sum(read in node.inputs for node in nodes) == 1 and any(op.node.outputs[0] in node.inputs for node in nodes)
+    if op.node.type not in UNARY or writer is None or not alone:
+        raise NoPlace
+    return writer
+
+
+def left_out(op, _):
+    read = writer_of(op).outputs[0]
+    for node in op.model.nodes:
+        node.inputs = [read if name == op.node.outputs[0] else name for name in node.inputs]
+    op.model.nodes.remove(op.node)
+
+
+def before_its_writer(op, _):
+    b, a, nodes = op.node, writer_of(op), op.model.nodes
+    if a.type not in UNARY:
+        raise NoPlace
+    i, j = nodes.index(a), nodes.index(b)
+    nodes[i], nodes[j] = b, a
+    b.inputs[0], b.outputs[0], a.inputs[0], a.outputs[0] = a.inputs[0], a.outputs[0], a.outputs[0], b.outputs[0]
+
+
+def fused_wrongly(op, choose):
+    """Who writes what it reads does what it did, with another bias."""
+    writer, node = writer_of(op), op.node
+    op.in_file = True
+    bias_off_by_a_channel(op, choose)
+    body = [Node(one.type, one.inputs, [f'made{i}'], attributes=one.attributes) for i, one in enumerate((writer, node))]
+    body[1].inputs[0], body[1].outputs = 'made0', node.outputs
+    writer.inputs, writer.outputs, op.node = writer.inputs + node.inputs[1:], node.outputs, writer
+    op.model.nodes.remove(node)
+    op.model.put_into_function(writer, body, 'fused')
+
+
 class Lab(typing.NamedTuple):
     """With what models are run and dumped, and where."""
     driver: pathlib.Path  # ort_driver.cpp
@@ -286,6 +325,34 @@ class Subject:
         return path
 
 
+class Half(Subject):
+    """What each operator of another one makes is rounded to float16, and dumped so."""
+
+    def __init__(self, real):
+        self.real = real
+        super().__init__(real.lab, real.name + '_half', real.file, real.shape)
+
+    def run(self, file, dump, **_):
+        model, nodes, rounded = Model(file), [], {}
+        for node in model.nodes:
+            node.inputs = [rounded.get(name, name) for name in node.inputs]
+            nodes.append(node)
+            array = self.real.arrays.get(in_files(node.name), {}).get('output.0')
+            if array is not None and array.dtype == numpy.float32:
+                made = node.outputs[0]
+                rounded[made] = made + '/float'
+                nodes += [Node('Cast', [made], [made + '/half'], 'half_' + node.name, attributes=[onnx_attribute('to', HALF)]),
+                          Node('Cast', [made + '/half'], [made + '/float'], 'half_back_' + node.name, attributes=[onnx_attribute('to', FLOAT)])]
+        model.nodes = nodes
+        super().run(model.to_bytes(), dump, file_format='npy')
+        for path in dump.rglob('*.npy'):
+            array = numpy.load(path)
+            if '.half_' in path.name:
+                path.unlink()
+            elif array.dtype == numpy.float32:
+                numpy.save(path, array.astype('<f2'))
+
+
 def in_files(name):
     return name.replace('.', '_').replace('/', '_')
 
@@ -314,7 +381,7 @@ class Planted:
                 continue
             break
         op.finish()
-        self.subject, self.kind, self.op, self.type, self.file = subject, kind, node.name, node.type, model.to_bytes()
+        self.subject, self.kind, self.op, self.type, self.file = subject, kind, op.node.name, node.type, model.to_bytes()
 
     def __str__(self):
         where = ', in a constant of the file' if self.in_file else ''

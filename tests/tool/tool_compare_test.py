@@ -221,11 +221,11 @@ class Compare(Case):
         self.assertIn('exclude', self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=1', '--fail-under',
                                                'max_abs=1', expect=2)[1])
 
-    def chain(self, side, count, at=None, spoil=None, inputs=True, constants=None):
+    def chain(self, side, count, at=None, spoil=None, inputs=True):
         """A chain of operators y = x * w + 1; the output of operator `at` is what `spoil` makes of it."""
         values = [0.5, -1.25, 2, 3.5]
         for i in range(count):
-            weights = (constants or {}).get(i, [1 + i / 10] * 4)
+            weights = [1 + i / 10] * 4
             outputs = [x * w + 1 for x, w in zip(values, weights)]
             if i == at:
                 outputs = spoil(outputs)
@@ -238,23 +238,6 @@ class Compare(Case):
         report = json.loads(out)
         return [op['verdict'] for op in report['ops']], report.get('headline', {}).get('text')
 
-    def test_the_culprit_is_named_and_its_victims_are_not(self):
-        spoils = {'one channel is off': lambda y: [y[0] + 20] + y[1:], 'turned round': lambda y: y[::-1],
-                  'NaN': lambda y: [math.nan] + y[1:], 'saturated': lambda y: [min(v, 0.1) for v in y]}
-        count = 7
-        self.chain('golden', count)
-        for what, spoil in spoils.items():
-            for at in range(count):
-                with self.subTest(what=what, at=at):
-                    self.chain('mine', count, at, spoil)
-                    verdicts, first = self.verdicts()
-                    self.assertEqual(verdicts, ['agrees'] * at + ['culprit'] + ['victim'] * (count - at - 1))
-                    self.assertTrue(first.startswith('first cause: Mul "op%d" at net/0, culprit: ' % at), first)
-                    self.assertIn('its 2 inputs agree, output 0 does not (', first)
-                    self.assertEqual('1 NaN and 0 Inf for 0 NaN and 0 Inf' in first, what == 'NaN')
-        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
-        self.assertIn('7 operators: 6 agree, 1 culprit\nfirst cause: Mul "op6"', out)
-
     def test_without_inputs_nobody_is_called_a_culprit(self):
         self.chain('golden', 3, inputs=False)
         self.chain('mine', 3, 1, lambda y: y[::-1], inputs=False)
@@ -262,26 +245,7 @@ class Compare(Case):
         self.assertEqual(verdicts, ['agrees', 'diverges', 'diverges'])
         self.assertIn('without its inputs in both dumps it may be a victim', first)
 
-    def test_a_constant_that_differs_is_told_apart(self):
-        self.chain('golden', 3)
-        self.chain('mine', 3, constants={1: [5, 5, 5, -5]})
-        verdicts, first = self.verdicts()
-        self.assertEqual(verdicts, ['agrees', 'victim', 'victim'])
-        self.assertIn('first cause: what no operator of the dump writes is another: input 1 of Mul "op1" at net/0, a constant, an '
-                      'input of the model, or the output of an operator that was not dumped (', first)
-
-    def test_a_constant_of_the_card_makes_a_culprit(self):
-        self.chain('golden', 3)
-        self.chain('mine', 3, constants={1: [5, 5, 5, -5]})
-        constant = {'tensor': 'w', 'constant': True}
-        ops = [{'name': 'op%d' % i, 'type': 'Mul', 'inputs': [{'tensor': 'x%d' % i}, constant],
-                'outputs': [{'tensor': 'x%d' % (i + 1)}]} for i in range(3)]
-        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': ops}).encode())
-        verdicts, first = self.verdicts('--model', 'card.json')
-        self.assertEqual(verdicts, ['agrees', 'culprit', 'victim'])
-        self.assertIn('"op1" at net/0, culprit: its constant input 1 is another, output 0 does not (', first)
-
-    def quantised_chain(self, side, written, taken, pooled=False, gain=1):
+    def quantised_chain(self, side, written, taken, pooled):
         """What is quantised by one zero point, and read by another; between them an operator that has no zero point."""
         stored = [10, 20, 30, 40]
         scale = tensor(0, [1], struct.pack('<f', 0.5))
@@ -290,7 +254,7 @@ class Compare(Case):
         records = [('QuantizeLinear.q', [one([q / 2 for q in stored]), scale, zero[written]], [between])]
         if pooled:
             records.append(('MaxPool.pool', [between], [between]))
-        records.append(('DequantizeLinear.d', [between, scale, zero[taken]], [one([gain * (q + written - taken) / 2 for q in stored])]))
+        records.append(('DequantizeLinear.d', [between, scale, zero[taken]], [one([(q + written - taken) / 2 for q in stored])]))
         for turn, (name, inputs, outputs) in enumerate(records):
             self.put('20260131130559/0/net/1/0/%s.%d.0.%016d' % (name, turn, turn + 1), inputs, outputs, side)
         quant = {'scheme': 'affine', 'scale': [0.5], 'zero_point': [written]}
@@ -302,32 +266,16 @@ class Compare(Case):
         ops.append({'name': 'd', 'type': 'DequantizeLinear', 'inputs': [names[-1], *constants], 'outputs': [{'tensor': 'y'}]})
         self.write(side + '.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': ops}).encode())
 
-    def quantised_verdicts(self):
-        return self.verdicts('--model', 'mine.json', '--golden-model', 'golden.json')
-
     def test_who_writes_by_another_zero_point_is_the_culprit_and_not_who_reads_it(self):
         for pooled in (False, True):
             self.quantised_chain('mine', 5, 0, pooled)
             self.quantised_chain('golden', 0, 0, pooled)
-            verdicts, first = self.quantised_verdicts()
+            verdicts, first = self.verdicts('--model', 'mine.json', '--golden-model', 'golden.json')
             self.assertEqual(verdicts, ['culprit', *['agrees'] * pooled, 'victim'])
             self.assertEqual(first, 'first cause: QuantizeLinear "q" at net/0, culprit: its constant input 2 is another: its output is equal '
                              'by that, but DequantizeLinear "d" at net/0 takes it by zero point 0, which was written by 5')
             shutil.rmtree(self.path('mine'))
             shutil.rmtree(self.path('golden'))
-
-    def test_who_reads_by_another_zero_point_is_the_culprit(self):
-        self.quantised_chain('mine', 0, 5)
-        self.quantised_chain('golden', 0, 0)
-        verdicts, first = self.quantised_verdicts()
-        self.assertEqual(verdicts, ['agrees', 'culprit'])
-        self.assertIn('"d" at net/0, culprit: its constant input 2 is another, ', first)
-
-    def test_who_reads_another_zero_point_rightly_is_to_blame_for_its_own_fault(self):
-        # As where one side has int8 and the other one uint8.
-        self.quantised_chain('mine', 5, 5, gain=3)
-        self.quantised_chain('golden', 0, 0)
-        self.assertEqual(self.quantised_verdicts()[0], ['agrees', 'culprit'])
 
     def steps_of(self, side, values):
         """Operators one behind the other, the values between them given."""
@@ -346,22 +294,6 @@ class Compare(Case):
         out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
         self.assertIn('\nfirst diverging operator: Sub "op5" at net/0, victim: its inputs agree within the limits, but are not equal, and '
                       'its error is ', out)
-
-    def test_with_rounding_everywhere_the_error_that_grows_most_is_the_culprits(self):
-        golden = [[i + 1.0, i + 2, i + 3, i + 4] for i in range(8)]
-        self.steps_of('golden', golden)
-
-        def off(i, by):
-            return [golden[i][0] * (1 + by), golden[i][1], golden[i][2], golden[i][3] * (1 - by)]
-
-        errors = [2e-6, 3e-6, 4e-6, 5e-6, 5e-2, 2.5e-1, 3e-1, 3e-1]  # a quarter of what the fifth operator gets is its own
-        self.steps_of('mine', [off(i, by) for i, by in enumerate(errors)])
-        verdicts, first = self.verdicts()
-        self.assertEqual(verdicts, ['agrees'] * 3 + ['culprit', 'victim', 'victim', 'victim'])
-        self.assertRegex(first, 'first cause: Sub "op3" at net/0, culprit: its input agrees, output 0 is not .* times what that of its '
-                         'inputs accounts for, within the limits, and that grows')
-        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
-        self.assertIn('\nfirst diverging operator: Sub "op4" at net/0, victim: ', out)
 
     def test_within_the_limits_the_first_unequal_operator_is_told(self):
         self.chain('golden', 4)

@@ -111,13 +111,13 @@ class Verdicts(PlantedCase):
                 self.network.weights['b0'] = Network(6).weights['b0'].like(v + step for v in Network(6).weights['b0'].flat())
                 return super().run(step, given)
         weights = Network(6).weights
-        def judge(lacks, fault, run=Run, sides=('golden', 'mine')):
-            self.put(sides[0], run(Network(6), 'float32'), lacks=lacks)
-            self.put(sides[1], run(Network(6), 'float32', fault))
-            report = self.judged(('float32', 'float32'))
-            return self.culprits(report), report.get('headline', {}).get('text')
         def lacks_weights(_, name):
             return name in weights
+        def judge(lacks, fault, run=Run, sides=('golden', 'mine')):
+            for side, spoilt, more in zip(sides, (None, fault), ({'lacks': lacks}, {})):
+                self.put(side, run(Network(6), 'float32', spoilt), **more)
+            report = self.judged(('float32', 'float32'))
+            return self.culprits(report), report.get('headline', {}).get('text')
         for op in ('conv0', 'add0', 'conv1', 'fc'):
             for kind in ('other weight', 'wrong scale'):
                 for sides in (('golden', 'mine'), ('mine', 'golden')):
