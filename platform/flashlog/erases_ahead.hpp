@@ -28,8 +28,7 @@ class ErasesAhead {
 
  private:
   FlashLog& log_;
-  const std::uint32_t records_;
-  const std::uint32_t recorders_;
+  const std::uint32_t records_, recorders_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

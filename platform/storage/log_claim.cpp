@@ -90,7 +90,7 @@ std::string content_text(Bytes beginning) {
 Status LogClaim::inspect(const flashlog::Device& device) {
   device_ = device;
   reason_.clear();
-  of_log_ = unreadable_ = 0;
+  of_log_ = 0;
   const flashlog::Geometry& part = device_.geometry;
   uses_.assign(part.block_count, Use::unknown);
   memory_.resize(std::min<std::size_t>(kReadBytes, part.block_bytes));
@@ -114,7 +114,6 @@ Status LogClaim::inspect(const flashlog::Device& device) {
     }
     if (use == BlockUse::unreadable) {
       uses_[block] = Use::unreadable;
-      ++unreadable_;
     } else if (use != BlockUse::none) {
       uses_[block] = Use::ours;
       ++of_log_;

@@ -40,7 +40,6 @@ class LogClaim {
   const std::string& reason() const { return reason_; }
 
   std::uint32_t blocks_of_log() const { return of_log_; }
-  std::uint32_t unreadable_blocks() const { return unreadable_; }
 
  private:
   enum class Use : std::uint8_t {
@@ -61,7 +60,6 @@ class LogClaim {
   std::vector<std::byte> memory_;
   std::string reason_;
   std::uint32_t of_log_ = 0;
-  std::uint32_t unreadable_ = 0;
 };
 
 }  // namespace OPDUMP_NAMESPACE

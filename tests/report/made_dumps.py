@@ -57,13 +57,3 @@ def write_negations(write, root, off=None):
             numbers[1] += 0.5
         write('%s/20231114221320/0/net/1/0/Neg.neg%d.%d.0.%d' % (root, op, op, TIME + op),
               record([tensor(FLOAT, [4], floats(read))], [tensor(FLOAT, [4], floats(numbers))]))
-
-
-def write_files(directory):
-    """A `write` that makes files below `directory`."""
-    def write(path, content):
-        full = os.path.join(directory, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, 'wb') as file:
-            file.write(content)
-    return write

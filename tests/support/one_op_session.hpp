@@ -55,7 +55,8 @@ class OneOpSession {
   BasicSession<HostMemory> session;
 
  private:
-  BasicRecorder<HostMemory>& recorder_ = *session.add_recorder(ring_, {heads_, knows_heads_ ? sizeof heads_ : 0}).value();
+  BasicRecorder<HostMemory>& recorder_ =
+      *session.add_recorder(ring_, {heads_, knows_heads_ ? sizeof heads_ : 0}).value();
   ModelPlanFor<1> plan_;
 };
 

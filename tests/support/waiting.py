@@ -49,13 +49,3 @@ def until_caught(process, number):
     def catches():
         return process.poll() is not None or int(_status(process, 'SigCgt') or '0', 16) >> (number - 1) & 1
     until(catches, f'a handler of signal {number} in {process.args}')
-
-
-def until_stopped(process):
-    """Until SIGSTOP has stopped `process`."""
-    until(lambda: _status(process, 'State') == 'T', f'the stop of {process.args}', lambda: _status(process, 'State'))
-
-
-def is_asleep(process):
-    """Whether `process` waits for something, and not for a processor."""
-    return _status(process, 'State') == 'S'

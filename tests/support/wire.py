@@ -155,11 +155,6 @@ class Watch:
         self.lock = threading.Lock()  # while the device hears and answers
         self.line = None
 
-    def is_quiet(self):
-        """Whether the device has answered all that came, and the other end has read that."""
-        with self.lock:
-            return self.line is not None and is_read(self.line) and unread(self.line) == 0
-
 
 @contextlib.contextmanager
 def served(path, device, scenes, watch=None):

@@ -325,10 +325,6 @@ class Report(Case):
         self.assertIn('acl.json: refused.', page.texts['p'])
         self.assertIn('"ouput" is not allowed', page.texts['li'][0])
 
-    def run_and_read(self, *arguments):
-        self.run_tool('report', *arguments, '-o', 'report.html')
-        return self.read('report.html').decode()
-
     def test_a_name_of_four_thousand_letters(self):
         name = ('</script>\u202e\u2066"\'&' * 400)[:4096]
         header = 'Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,L2Norm Value'
