@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
+#include <tuple>
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/impl/stats/numbers.hpp"
@@ -14,35 +14,22 @@ namespace opdump::tool {
 namespace {
 
 template <std::size_t kBytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-  using Type = std::uint8_t;
-};
-template <>
-struct UnsignedOf<2> {
-  using Type = std::uint16_t;
-};
-template <>
-struct UnsignedOf<4> {
-  using Type = std::uint32_t;
-};
-template <>
-struct UnsignedOf<8> {
-  using Type = std::uint64_t;
-};
+using UnsignedOf =
+    std::tuple_element_t<std::countr_zero(kBytes),
+                         std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
 
 template <class T>
 T load(const std::byte* from) {
-  return std::bit_cast<T>(load_little_endian<typename UnsignedOf<sizeof(T)>::Type>(from));
+  return std::bit_cast<T>(load_little_endian<UnsignedOf<sizeof(T)>>(from));
 }
 
-template <class T>
-void read_plain(const std::byte* from, std::size_t count, double* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(load<T>(from + i * sizeof(T)));
+template <class T, class Number>
+void read_plain(const std::byte* from, std::size_t count, Number* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Number>(load<T>(from + i * sizeof(T)));
 }
 
-void read_bool(const std::byte* from, std::size_t count, double* to) {
+template <class Number>
+void read_bool(const std::byte* from, std::size_t count, Number* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i] == std::byte{0} ? 0 : 1;
 }
 
@@ -69,9 +56,10 @@ double float4_e2m1(std::uint32_t bits) {
   return bits > 7 ? -size : size;
 }
 
-template <double (*kDecode)(std::uint32_t bits)>
-void read_bytes_as(const std::byte* from, std::size_t count, double* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = kDecode(std::to_integer<std::uint32_t>(from[i]));
+template <double (*kDecode)(std::uint32_t bits), class Number>
+void read_bytes_as(const std::byte* from, std::size_t count, Number* to) {
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = static_cast<Number>(kDecode(std::to_integer<std::uint32_t>(from[i])));
 }
 
 /// Without infinities, and with one zero: the code of the other is the NaN. The bias is one more than usual.
@@ -120,12 +108,12 @@ double hifloat8(std::uint32_t bits) {
   return negative ? -value : value;
 }
 
-template <int kBits, double (*kDecode)(std::uint32_t bits)>
-void read_packed(const std::byte* from, std::size_t count, double* to) {
+template <int kBits, double (*kDecode)(std::uint32_t bits), class Number>
+void read_packed(const std::byte* from, std::size_t count, Number* to) {
   constexpr std::size_t kPerByte = 8 / kBits;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t byte = std::to_integer<std::uint32_t>(from[i / kPerByte]);
-    to[i] = kDecode(byte >> (i % kPerByte * kBits) & ((1u << kBits) - 1));
+    to[i] = static_cast<Number>(kDecode(byte >> (i % kPerByte * kBits) & ((1u << kBits) - 1)));
   }
 }
 
@@ -139,9 +127,10 @@ double unsigned_bits(std::uint32_t bits) {
   return bits;
 }
 
-void read_uint1(const std::byte* from, std::size_t count, double* to) {
+template <class Number>
+void read_uint1(const std::byte* from, std::size_t count, Number* to) {
   for (std::size_t i = 0; i < count; ++i)
-    to[i] = std::to_integer<std::uint32_t>(from[i / 8]) >> (7 - i % 8) & 1;
+    to[i] = static_cast<Number>(std::to_integer<std::uint32_t>(from[i / 8]) >> (7 - i % 8) & 1);
 }
 
 template <ReadElements kReadParts, std::size_t kPartBytes>
@@ -153,186 +142,114 @@ void read_magnitudes(const std::byte* from, std::size_t count, double* to) {
   }
 }
 
+/// The real part of pairs.
+template <ReadFloats kReadParts, std::size_t kPartBytes>
+void read_real_parts(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) kReadParts(from + i * 2 * kPartBytes, 1, to + i);
+}
+
+/// Null for complex dtypes, and for those whose elements are not numbers, or whose coding is unknown.
+template <class Number>
+auto real_reader(DType dtype) -> void (*)(const std::byte* from, std::size_t count, Number* to) {
+  switch (dtype) {
+    case DType::float32:
+      return read_plain<float, Number>;
+    case DType::float64:
+      return read_plain<double, Number>;
+    case DType::float16:
+      return read_floating<Float16Format, Number>;
+    case DType::bfloat16:
+      return read_bfloat16<Number>;
+    case DType::int8:
+    case DType::qint8:
+      return read_plain<std::int8_t, Number>;
+    case DType::int16:
+    case DType::qint16:
+      return read_plain<std::int16_t, Number>;
+    case DType::int32:
+    case DType::qint32:
+      return read_plain<std::int32_t, Number>;
+    case DType::int64:
+    case DType::resource:
+      return read_plain<std::int64_t, Number>;
+    case DType::uint8:
+    case DType::quint8:
+      return read_plain<std::uint8_t, Number>;
+    case DType::uint16:
+    case DType::quint16:
+      return read_plain<std::uint16_t, Number>;
+    case DType::uint32:
+      return read_plain<std::uint32_t, Number>;
+    case DType::uint64:
+      return read_plain<std::uint64_t, Number>;
+    case DType::boolean:
+      return read_bool<Number>;
+    case DType::int4:
+      return read_packed<4, signed_bits<4>, Number>;
+    case DType::int2:
+      return read_packed<2, signed_bits<2>, Number>;
+    case DType::uint2:
+      return read_packed<2, unsigned_bits, Number>;
+    case DType::uint4:
+      return read_packed<4, unsigned_bits, Number>;
+    case DType::float8_e4m3fnuz:
+      return read_bytes_as<float8_fnuz<3>, Number>;
+    case DType::float8_e5m2fnuz:
+      return read_bytes_as<float8_fnuz<2>, Number>;
+    case DType::uint1:
+      return read_uint1<Number>;
+    case DType::float8_e5m2:
+      return read_floating<Float8E5m2Format, Number>;
+    case DType::float8_e4m3fn:
+      return read_floating<Float8E4m3fnFormat, Number>;
+    case DType::float8_e8m0:
+      return read_bytes_as<float8_e8m0, Number>;
+    case DType::hifloat8:
+      return read_bytes_as<hifloat8, Number>;
+    case DType::float4_e2m1:
+      return read_packed<4, float4_e2m1, Number>;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 ReadElements element_reader(DType dtype) {
   switch (dtype) {
-    case DType::float32:
-      return read_plain<float>;
-    case DType::float64:
-      return read_plain<double>;
-    case DType::float16:
-      return read_floating<Float16Format, double>;
-    case DType::bfloat16:
-      return read_bfloat16<double>;
-    case DType::int8:
-    case DType::qint8:
-      return read_plain<std::int8_t>;
-    case DType::int16:
-    case DType::qint16:
-      return read_plain<std::int16_t>;
-    case DType::int32:
-    case DType::qint32:
-      return read_plain<std::int32_t>;
-    case DType::int64:
-    case DType::resource:
-      return read_plain<std::int64_t>;
-    case DType::uint8:
-    case DType::quint8:
-      return read_plain<std::uint8_t>;
-    case DType::uint16:
-    case DType::quint16:
-      return read_plain<std::uint16_t>;
-    case DType::uint32:
-      return read_plain<std::uint32_t>;
-    case DType::uint64:
-      return read_plain<std::uint64_t>;
-    case DType::boolean:
-      return read_bool;
     case DType::complex32:
       return read_magnitudes<read_floating<Float16Format, double>, 2>;
     case DType::complex64:
-      return read_magnitudes<read_plain<float>, 4>;
+      return read_magnitudes<read_plain<float, double>, 4>;
     case DType::complex128:
-      return read_magnitudes<read_plain<double>, 8>;
-    case DType::int4:
-      return read_packed<4, signed_bits<4>>;
-    case DType::int2:
-      return read_packed<2, signed_bits<2>>;
-    case DType::uint2:
-      return read_packed<2, unsigned_bits>;
-    case DType::uint4:
-      return read_packed<4, unsigned_bits>;
-    case DType::float8_e4m3fnuz:
-      return read_bytes_as<float8_fnuz<3>>;
-    case DType::float8_e5m2fnuz:
-      return read_bytes_as<float8_fnuz<2>>;
-    case DType::uint1:
-      return read_uint1;
-    case DType::float8_e5m2:
-      return read_floating<Float8E5m2Format, double>;
-    case DType::float8_e4m3fn:
-      return read_floating<Float8E4m3fnFormat, double>;
-    case DType::float8_e8m0:
-      return read_bytes_as<float8_e8m0>;
-    case DType::hifloat8:
-      return read_bytes_as<hifloat8>;
-    case DType::float4_e2m1:
-      return read_packed<4, float4_e2m1>;
+      return read_magnitudes<read_plain<double, double>, 8>;
     default:
-      return nullptr;
+      return real_reader<double>(dtype);
   }
-}
-
-namespace {
-
-template <class T>
-void read_plain_floats(const std::byte* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(load<T>(from + i * sizeof(T)));
-}
-
-void read_bool_floats(const std::byte* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = from[i] == std::byte{0} ? 0.0f : 1.0f;
-}
-
-/// The real part of pairs.
-template <ReadFloats kReadParts, std::size_t kPartBytes>
-void read_real_floats(const std::byte* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) kReadParts(from + i * 2 * kPartBytes, 1, to + i);
-}
-
-template <DType kDType>
-void read_other_floats(const std::byte* from, std::size_t count, float* to) {
-  constexpr std::size_t kBlock = 256;  // whole bytes, whatever the dtype
-  const ReadElements read = element_reader(kDType);
-  double numbers[kBlock];
-  for (std::size_t done = 0; done < count; done += kBlock) {
-    const std::size_t now = count - done < kBlock ? count - done : kBlock;
-    read(from + done * info(kDType).bits / 8, now, numbers);
-    for (std::size_t i = 0; i < now; ++i) to[done + i] = static_cast<float>(numbers[i]);
-  }
-}
-
-}  // namespace
-
-bool is_complex(DType dtype) {
-  return dtype == DType::complex32 || dtype == DType::complex64 || dtype == DType::complex128;
 }
 
 ReadFloats float_reader(DType dtype) {
   switch (dtype) {
-    case DType::float32:
-      return read_plain_floats<float>;
-    case DType::float64:
-      return read_plain_floats<double>;
-    case DType::float16:
-      return read_floating<Float16Format, float>;
-    case DType::bfloat16:
-      return read_bfloat16<float>;
-    case DType::int8:
-    case DType::qint8:
-      return read_plain_floats<std::int8_t>;
-    case DType::int16:
-    case DType::qint16:
-      return read_plain_floats<std::int16_t>;
-    case DType::int32:
-    case DType::qint32:
-      return read_plain_floats<std::int32_t>;
-    case DType::int64:
-    case DType::resource:
-      return read_plain_floats<std::int64_t>;
-    case DType::uint8:
-    case DType::quint8:
-      return read_plain_floats<std::uint8_t>;
-    case DType::uint16:
-    case DType::quint16:
-      return read_plain_floats<std::uint16_t>;
-    case DType::uint32:
-      return read_plain_floats<std::uint32_t>;
-    case DType::uint64:
-      return read_plain_floats<std::uint64_t>;
-    case DType::boolean:
-      return read_bool_floats;
     case DType::complex32:
-      return read_real_floats<read_floating<Float16Format, float>, 2>;
+      return read_real_parts<read_floating<Float16Format, float>, 2>;
     case DType::complex64:
-      return read_real_floats<read_plain_floats<float>, 4>;
+      return read_real_parts<read_plain<float, float>, 4>;
     case DType::complex128:
-      return read_real_floats<read_plain_floats<double>, 8>;
-    case DType::int4:
-      return read_other_floats<DType::int4>;
-    case DType::int2:
-      return read_other_floats<DType::int2>;
-    case DType::uint2:
-      return read_other_floats<DType::uint2>;
-    case DType::uint4:
-      return read_other_floats<DType::uint4>;
-    case DType::float8_e4m3fnuz:
-      return read_other_floats<DType::float8_e4m3fnuz>;
-    case DType::float8_e5m2fnuz:
-      return read_other_floats<DType::float8_e5m2fnuz>;
-    case DType::uint1:
-      return read_other_floats<DType::uint1>;
-    case DType::hifloat8:
-      return read_other_floats<DType::hifloat8>;
-    case DType::float8_e5m2:
-      return read_floating<Float8E5m2Format, float>;
-    case DType::float8_e4m3fn:
-      return read_floating<Float8E4m3fnFormat, float>;
-    case DType::float8_e8m0:
-      return read_other_floats<DType::float8_e8m0>;
-    case DType::float4_e2m1:
-      return read_other_floats<DType::float4_e2m1>;
+      return read_real_parts<read_plain<double, float>, 8>;
     default:
-      return nullptr;
+      return real_reader<float>(dtype);
   }
+}
+
+bool is_complex(DType dtype) {
+  return dtype == DType::complex32 || dtype == DType::complex64 || dtype == DType::complex128;
 }
 
 namespace {
 
 template <class T>
 void read_plain_pairs(const std::byte* from, std::size_t count, double* first, double* second) {
-  read_plain<T>(from, count, first);
+  read_plain<T, double>(from, count, first);
   std::fill_n(second, count, 0.0);
 }
 
@@ -374,9 +291,9 @@ ReadPairs pair_reader(DType dtype) {
     case DType::complex32:
       return read_parts<read_floating<Float16Format, double>, 2>;
     case DType::complex64:
-      return read_parts<read_plain<float>, 4>;
+      return read_parts<read_plain<float, double>, 4>;
     case DType::complex128:
-      return read_parts<read_plain<double>, 8>;
+      return read_parts<read_plain<double, double>, 8>;
     default:
       return nullptr;
   }
