@@ -16,6 +16,14 @@ namespace {
 
 using Kind = JournalLine::Kind;
 
+/// What the line of each Kind begins with.
+constexpr std::string_view kLineWords[] = {
+    "opdump-journal", "provenance",  "from",      "begun", "written", "row",     "digests",   "lost",
+    "reduced",        "gap",         "to",        "op",    "never",   "chunk",   "driver",    "clock",
+    "history",        "fired",       "trigger",   "wrote", "closed",  "removed", "forgotten", "files_removed",
+    "dumps_removed",  "overwritten", "unreceived"};
+static_assert(std::size(kLineWords) == static_cast<std::size_t>(Kind::unreceived) + 1);
+
 /// How many / a record's path has outside a model and in one, and in MindSpore's layouts: of Lite, in a
 /// rank's folder.
 constexpr std::ptrdiff_t kSingleParts = 1;
@@ -54,6 +62,15 @@ bool parse_canonical(std::string_view text, Number& number) {
     return false;
   number = static_cast<Number>(*value);
   return true;
+}
+
+/// Reads numbers with commas between them, and nothing else.
+template <class... Number>
+bool parse_numbers(std::string_view text, Number&... numbers) {
+  std::size_t left = sizeof...(numbers);
+  return (
+      ((--left == 0) == (text.find(',') == text.npos) && parse_canonical(cut_first(text, ','), numbers)) &&
+      ...);
 }
 
 /// As `TextWriter::add_sanitised` leaves it.
@@ -193,11 +210,6 @@ bool parse_provenance(std::string_view rest, JournalLine& line) {
   return check(told) != Status::invalid_argument;
 }
 
-bool parse_clock(std::string_view rest, JournalLine& line) {
-  return rest.find(',') != rest.npos && parse_canonical(cut_first(rest, ','), line.clock.shown_us) &&
-         parse_canonical(rest, line.clock.unix_us) && check(line.clock) == Status::ok;
-}
-
 bool parse_closed(std::string_view rest, JournalLine& line) {
   constexpr std::size_t kCounts = std::size(kDumpCountFields);
   for (std::size_t i = 0; i < kCounts; ++i) {
@@ -296,13 +308,9 @@ bool parse_fired(std::string_view rest, JournalLine& line) {
 
 bool parse_trigger(std::string_view rest, JournalLine& line) {
   FiringCounts& counts = line.firing_counts;
-  constexpr std::ptrdiff_t kCommas = 9;
-  if (std::count(rest.begin(), rest.end(), ',') != kCommas || !take_trigger(rest, line.firing)) return false;
-  bool good = parse_canonical(cut_first(rest, ','), counts.fired);
-  for (std::uint32_t& held : counts.held) good = good && parse_canonical(cut_first(rest, ','), held);
-  for (std::uint32_t* const count : {&counts.cut, &counts.unread, &counts.looks})
-    good = good && parse_canonical(cut_first(rest, ','), *count);
-  return good;
+  auto& [cooldown, firings, bytes, crowded] = counts.held;
+  return take_trigger(rest, line.firing) && parse_numbers(rest, counts.fired, cooldown, firings, bytes,
+                                                          crowded, counts.cut, counts.unread, counts.looks);
 }
 
 /// Behind the recorder and the first number.
@@ -410,56 +418,26 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
 }
 
 bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason) {
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"opdump-journal", Kind::header},
-                                                          {"provenance", Kind::provenance},
-                                                          {"from", Kind::from},
-                                                          {"begun", Kind::begun},
-                                                          {"written", Kind::written},
-                                                          {"lost", Kind::lost},
-                                                          {"gap", Kind::gap},
-                                                          {"reduced", Kind::reduced},
-                                                          {"to", Kind::to},
-                                                          {"op", Kind::op},
-                                                          {"never", Kind::never},
-                                                          {"chunk", Kind::chunk},
-                                                          {"driver", Kind::driver},
-                                                          {"clock", Kind::clock},
-                                                          {"history", Kind::history},
-                                                          {"fired", Kind::fired},
-                                                          {"trigger", Kind::trigger},
-                                                          {"wrote", Kind::wrote},
-                                                          {"closed", Kind::closed},
-                                                          {"row", Kind::row},
-                                                          {"digests", Kind::digests},
-                                                          {"removed", Kind::removed},
-                                                          {"forgotten", Kind::forgotten},
-                                                          {"files_removed", Kind::files_removed},
-                                                          {"dumps_removed", Kind::dumps_removed},
-                                                          {"overwritten", Kind::overwritten},
-                                                          {"unreceived", Kind::unreceived}};
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
-  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                  [word](const auto& known) { return known.first == word; });
-  if (kind == std::end(kKinds)) {
+  const auto* known = std::find(std::begin(kLineWords), std::end(kLineWords), word);
+  if (known == std::end(kLineWords)) {
     reason = "no line of a journal begins so";
     return false;
   }
-  line.kind = kind->second;
+  line.kind = static_cast<Kind>(known - std::begin(kLineWords));
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(text, rest, line, reason);
   if (line.kind == Kind::provenance) return parse_provenance(rest, line);
-  if (line.kind == Kind::clock) return parse_clock(rest, line);
+  if (line.kind == Kind::clock)
+    return parse_numbers(rest, line.clock.shown_us, line.clock.unix_us) && check(line.clock) == Status::ok;
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::fired) return parse_fired(rest, line);
   if (line.kind == Kind::trigger) return parse_trigger(rest, line);
-  if (line.kind == Kind::history)
-    return parse_canonical(cut_first(rest, ','), line.history_steps) &&
-           parse_canonical(rest, line.after_steps);
-  if (line.kind == Kind::wrote)
-    return parse_canonical(cut_first(rest, ','), line.sequence) && parse_canonical(rest, line.last);
+  if (line.kind == Kind::history) return parse_numbers(rest, line.history_steps, line.after_steps);
+  if (line.kind == Kind::wrote) return parse_numbers(rest, line.sequence, line.last);
   if (line.kind == Kind::never) return parse_never(rest, line);
   if (line.kind == Kind::chunk) return parse_chunk(rest, line);
   if (line.kind == Kind::driver) return parse_driver(rest, line);
@@ -470,19 +448,15 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::overwritten) return text == word;
   if (line.kind == Kind::files_removed) return parse_canonical(rest, line.bytes);
   if (line.kind == Kind::unreceived)
-    return parse_canonical(cut_first(rest, ','), line.first_frame) &&
-           parse_canonical(rest, line.last_frame) && line.first_frame <= line.last_frame;
-  if (line.kind == Kind::dumps_removed) {
-    return parse_canonical(cut_first(rest, ','), line.bytes) &&
-           parse_canonical(cut_first(rest, ','), line.first_time) && parse_canonical(rest, line.last_time);
-  }
+    return parse_numbers(rest, line.first_frame, line.last_frame) && line.first_frame <= line.last_frame;
+  if (line.kind == Kind::dumps_removed)
+    return parse_numbers(rest, line.bytes, line.first_time, line.last_time);
   constexpr std::uint32_t kMostRecorders = 255;
   if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
   if (line.kind == Kind::forgotten) return parse_forgotten(rest, line);
-  if (line.kind == Kind::digests)
-    return parse_canonical(cut_first(rest, ','), line.last) && parse_canonical(rest, line.bytes);
+  if (line.kind == Kind::digests) return parse_numbers(rest, line.last, line.bytes);
   if (line.kind == Kind::gap) {
     if (!parse_canonical(cut_first(rest, ','), line.last)) return false;
     line.causes = rest;
