@@ -1,12 +1,91 @@
 #include "src/tool/read/run/beside_cards.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/read/dump/found_files.hpp"
+#include "src/tool/read/dump/real_numbers.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 
 namespace opdump::tool {
+
+DescribedModels::DescribedModels(const std::vector<RunModel>& models) {
+  for (const RunModel& model : models) add(model, parts_.emplace_back());
+}
+
+void DescribedModels::add(const RunModel& model, Parts& parts) {
+  std::size_t count = 0;
+  for (const RunOp& op : model.ops) count += op.inputs.size() + op.outputs.size();
+  parts.views.reserve(count);  // spans refer to them
+  const auto views_of = [&parts](const std::vector<RunTensor>& tensors) {
+    const std::size_t first = parts.views.size();
+    for (const RunTensor& tensor : tensors) parts.views.push_back(view_of(tensor));
+    return std::span<const TensorView>(parts.views).subspan(first);
+  };
+  parts.ops.reserve(model.ops.size());
+  parts.tensors.reserve(model.ops.size());
+  for (const RunOp& op : model.ops) {
+    parts.ops.push_back(op.desc);
+    CapturedTensors& tensors = parts.tensors.emplace_back();
+    tensors.inputs = views_of(op.inputs);
+    tensors.outputs = views_of(op.outputs);
+  }
+  models_.push_back({model.name, model.graph_name, model.id, parts.ops, parts.tensors});
+}
+
+OpIdentity identity_of(const RecordName& record) {
+  if (record.name_only) return {.name = record.name};
+  return {.name = record.name, .type = record.type, .task = record.task};
+}
+
+CardedOps::CardedOps(const RunFile& card) {
+  for (const RunModel& model : card.models) {
+    for (const RunOp& op : model.ops) {
+      for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+        if (op.outputs[i].name.empty()) continue;
+        const auto [at, is_new] =
+            producers_.try_emplace(op.outputs[i].name, Producer{&op, static_cast<std::uint32_t>(i)});
+        if (!is_new) at->second.op = nullptr;
+      }
+      ops_[sanitised(op.desc.name)].push_back(&op);
+    }
+  }
+}
+
+const Quantisation* CardedOps::quant(const OpIdentity& op, bool is_output, std::uint32_t index) const {
+  const RunTensor* const found = tensor(op, is_output, index);
+  return found != nullptr && found->quant.scheme != QuantScheme::none ? &found->quant : nullptr;
+}
+
+const RunTensor* CardedOps::tensor(const OpIdentity& op, bool is_output, std::uint32_t index) const {
+  const RunOp* const found = this->op(op);
+  if (found == nullptr) return nullptr;
+  const std::vector<RunTensor>& tensors = is_output ? found->outputs : found->inputs;
+  return index < tensors.size() ? &tensors[index] : nullptr;
+}
+
+const RunOp* CardedOps::op(const OpIdentity& identity) const {
+  const auto found = ops_.find(std::string(identity.name));
+  if (found == ops_.end()) return nullptr;
+  return only_one(found->second, identity, [](const RunOp* op) -> const OpDesc& { return op->desc; })
+      .value_or(nullptr);
+}
+
+bool CardedOps::is_ambiguous(const OpIdentity& identity) const {
+  return ops_.contains(std::string(identity.name)) && op(identity) == nullptr;
+}
+
+std::optional<CardedOps::Output> CardedOps::producer(const OpIdentity& op, std::uint32_t input) const {
+  const RunOp* const found = this->op(op);
+  if (found == nullptr || input >= found->inputs.size()) return std::nullopt;
+  const auto at = producers_.find(found->inputs[input].name);
+  if (at == producers_.end() || at->second.op == nullptr) return std::nullopt;
+  std::string name = sanitised(at->second.op->desc.name);
+  if (ops_.at(name).size() != 1) return std::nullopt;
+  return Output{std::move(name), at->second.index};
+}
 
 BesideCards::BesideCards(std::function<void(const std::string&)> note)
     : note_(std::move(note)),

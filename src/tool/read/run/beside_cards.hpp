@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,11 +10,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "src/tool/read/dump/beside_files.hpp"
-#include "src/tool/read/dump/real_numbers.hpp"
 #include "src/tool/read/dump/record_name.hpp"
 #include "src/tool/read/run/run_file.hpp"
 
@@ -24,9 +21,7 @@ namespace opdump::tool {
 /// Described models in the form in which a runtime describes its own. Refers to the models.
 class DescribedModels {
  public:
-  explicit DescribedModels(const std::vector<RunModel>& models) {
-    for (const RunModel& model : models) add(model, parts_.emplace_back());
-  }
+  explicit DescribedModels(const std::vector<RunModel>& models);
   DescribedModels(const DescribedModels&) = delete;
   DescribedModels& operator=(const DescribedModels&) = delete;
 
@@ -39,25 +34,7 @@ class DescribedModels {
     std::vector<CapturedTensors> tensors;
   };
 
-  void add(const RunModel& model, Parts& parts) {
-    std::size_t count = 0;
-    for (const RunOp& op : model.ops) count += op.inputs.size() + op.outputs.size();
-    parts.views.reserve(count);  // spans refer to them
-    const auto views_of = [&parts](const std::vector<RunTensor>& tensors) {
-      const std::size_t first = parts.views.size();
-      for (const RunTensor& tensor : tensors) parts.views.push_back(view_of(tensor));
-      return std::span<const TensorView>(parts.views).subspan(first);
-    };
-    parts.ops.reserve(model.ops.size());
-    parts.tensors.reserve(model.ops.size());
-    for (const RunOp& op : model.ops) {
-      parts.ops.push_back(op.desc);
-      CapturedTensors& tensors = parts.tensors.emplace_back();
-      tensors.inputs = views_of(op.inputs);
-      tensors.outputs = views_of(op.outputs);
-    }
-    models_.push_back({model.name, model.graph_name, model.id, parts.ops, parts.tensors});
-  }
+  void add(const RunModel& model, Parts& parts);
 
   std::deque<Parts> parts_;
   std::vector<ModelDesc> models_;
@@ -70,10 +47,7 @@ struct OpIdentity {
   std::optional<std::uint64_t> task{};
 };
 
-inline OpIdentity identity_of(const RecordName& record) {
-  if (record.name_only) return {.name = record.name};
-  return {.name = record.name, .type = record.type, .task = record.task};
-}
+OpIdentity identity_of(const RecordName& record);
 
 inline constexpr std::uint32_t kNoTask = 65535;
 
@@ -95,46 +69,19 @@ std::optional<Op> only_one(std::vector<Op> some, const OpIdentity& identity, Des
 /// The operators of a card by what a dump tells of them. Refers to the card.
 class CardedOps {
  public:
-  explicit CardedOps(const RunFile& card) {
-    for (const RunModel& model : card.models) {
-      for (const RunOp& op : model.ops) {
-        for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-          if (op.outputs[i].name.empty()) continue;
-          const auto [at, is_new] =
-              producers_.try_emplace(op.outputs[i].name, Producer{&op, static_cast<std::uint32_t>(i)});
-          if (!is_new) at->second.op = nullptr;
-        }
-        ops_[sanitised(op.desc.name)].push_back(&op);
-      }
-    }
-  }
+  explicit CardedOps(const RunFile& card);
 
   /// How a tensor of the operator is quantised; null where the card does not say that it is.
-  const Quantisation* quant(const OpIdentity& op, bool is_output, std::uint32_t index) const {
-    const RunTensor* const found = tensor(op, is_output, index);
-    return found != nullptr && found->quant.scheme != QuantScheme::none ? &found->quant : nullptr;
-  }
+  const Quantisation* quant(const OpIdentity& op, bool is_output, std::uint32_t index) const;
 
   /// A tensor of the operator; null where the card has none.
-  const RunTensor* tensor(const OpIdentity& op, bool is_output, std::uint32_t index) const {
-    const RunOp* const found = this->op(op);
-    if (found == nullptr) return nullptr;
-    const std::vector<RunTensor>& tensors = is_output ? found->outputs : found->inputs;
-    return index < tensors.size() ? &tensors[index] : nullptr;
-  }
+  const RunTensor* tensor(const OpIdentity& op, bool is_output, std::uint32_t index) const;
 
   /// The operator; null: the card has none, or several may be it.
-  const RunOp* op(const OpIdentity& identity) const {
-    const auto found = ops_.find(std::string(identity.name));
-    if (found == ops_.end()) return nullptr;
-    return only_one(found->second, identity, [](const RunOp* op) -> const OpDesc& { return op->desc; })
-        .value_or(nullptr);
-  }
+  const RunOp* op(const OpIdentity& identity) const;
 
   /// Whether several operators of the card may be it.
-  bool is_ambiguous(const OpIdentity& identity) const {
-    return ops_.contains(std::string(identity.name)) && op(identity) == nullptr;
-  }
+  bool is_ambiguous(const OpIdentity& identity) const;
 
   struct Output {
     std::string op;
@@ -143,15 +90,7 @@ class CardedOps {
 
   /// The output that the card gives the name of this input; nothing where no operator makes it, or where
   /// several may.
-  std::optional<Output> producer(const OpIdentity& op, std::uint32_t input) const {
-    const RunOp* const found = this->op(op);
-    if (found == nullptr || input >= found->inputs.size()) return std::nullopt;
-    const auto at = producers_.find(found->inputs[input].name);
-    if (at == producers_.end() || at->second.op == nullptr) return std::nullopt;
-    std::string name = sanitised(at->second.op->desc.name);
-    if (ops_.at(name).size() != 1) return std::nullopt;
-    return Output{std::move(name), at->second.index};
-  }
+  std::optional<Output> producer(const OpIdentity& op, std::uint32_t input) const;
 
  private:
   struct Producer {
