@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 source, files = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
-lines = ['#include "src/tool/page/page_files.hpp"', '', 'namespace opdump::tool {', '']
+lines = ['#include "src/tool/page/page_parts.hpp"', '', 'namespace opdump::tool {', '']
 for name, suffix in (('style', '.css'), ('script', '.js')):
     text = ''.join(file.read_text(encoding='utf-8') for file in files if file.suffix == suffix)
     if ')FILE"' in text or '</script' in text or '</style' in text:

@@ -14,7 +14,6 @@
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/base64.hpp"
 #include "src/tool/cli/output_file.hpp"
-#include "src/tool/page/page_files.hpp"
 #include "src/tool/page/page_parts.hpp"
 
 namespace opdump::tool {

@@ -1,5 +1,7 @@
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "src/tool/page/page.hpp"
 
@@ -24,5 +26,10 @@ std::string about_section(const ReportFacts& facts, const PageHead& head);
 
 /// Whether journals prove that the dump is complete.
 std::string completeness_text(const JournalFacts& journal);
+
+// What a page shows and does, as embed_files.py makes it of the files of web/: in pieces, as compilers need not
+// take literals of more than 64 KiB.
+std::span<const std::string_view> page_style();
+std::span<const std::string_view> page_script();
 
 }  // namespace opdump::tool

@@ -86,7 +86,7 @@ std::optional<OrtLibrary> load_ort(const std::string& path, std::string& reason)
   std::string named_by;
   if (const char* const value = file.empty() ? named_library() : nullptr; value != nullptr) {
     file = value;
-    named_by = std::string(", which ") + kVariable + " names";
+    named_by.append(", which ").append(kVariable).append(" names");
   }
   if (file.empty()) return load_system(reason);
   // The loader looks for a bare name elsewhere.
@@ -110,7 +110,7 @@ constexpr OrtLoggingLevel kFatalOnly = ORT_LOGGING_LEVEL_FATAL;
 
 std::string one_line(std::string text) {
   constexpr std::size_t kMostLetters = 400;
-  if (text.size() > kMostLetters) text = text.substr(0, kMostLetters) + "...";
+  if (text.size() > kMostLetters) text.replace(kMostLetters, text.npos, "...");
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
