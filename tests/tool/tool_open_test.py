@@ -112,7 +112,6 @@ class Sealed(tool_case.Case):
             self.assertRegex(self.run_tool('check', 'acl.json', expect=1)[1],
                              r'acl.json:1:\d+: opdump.seal: .*' + reason)
         self.config()
-        self.run_tool('open', '--key', 'key.pub', 'dump', '-o', 'opened', expect=1)
         self.assertIn('public key', self.run_tool('open', '--key', 'key.pub', 'dump', '-o', 'o', expect=1)[1])
         self.run_tool('open', 'dump', '-o', 'opened', expect=2)
 
@@ -258,6 +257,12 @@ class Sealed(tool_case.Case):
         out, _ = self.open('flash.img')
         self.assertIn('33 files opened', out)
         self.assertEqual(self.run_tool('verify', 'opened')[0].splitlines()[0], 'complete')
+        self.run_tool('extract', 'flash.img', '-o', 'tree')
+        tree = self.tree('tree')
+        new = next(path for path in sorted(tree) if path.startswith('boot_000007/') and 'conv1' in path)
+        self.write('tree/' + new, tree[new.replace('7', '1', 1)])
+        self.assertIn(new + ': sealed in a session that no journal of its dump is of', self.open('tree', expect=1)[1])
+        self.assertEqual(set(tree) - set(self.tree('opened')), {new})
         self.make_image(14, 8)
         _, error = self.open('flash.img')
         self.assertIn('overwritten', error)

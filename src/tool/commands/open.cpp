@@ -36,15 +36,20 @@ names of files stay in clear there, and 'opdump extract' works on them.
 
 What was done to a dump is named: a key that it was not sealed for; a byte that was changed; chunks, or pieces of a
 journal, that are missing, repeated or swapped, within a file or between files; a file that was moved or renamed; one
-that was cut short; and one that is not sealed. Such an object is not written, and of lines all that is authentic is.
-A file that was removed as a whole, and the end of a journal, 'opdump verify' misses in what was opened.
+that was cut short; one of another session than the journal of its dump; and one that is not sealed. Such an object
+is not written, and of lines all that opens is. A file that was removed as a whole, and the end of a journal, 'opdump
+verify' misses in what was opened.
+
+Sealing hides and does not prove: the device holds a public key, and who has that can seal. Whoever can write to the
+storage can put a dump of his own, journal and all, in the place of this one. Lines that 'opdump extract' and 'opdump
+receive' add are not sealed, and are believed.
 
   $ opdump open --key key dump -o opened
   17 files opened, 20.4 KiB, with key 9fbe0c5d21b9ef42
   $ opdump verify opened && opdump show opened
 
 exit status
-  0  all files were opened, and every byte of them is authentic
+  0  all files were opened, and each is as somebody sealed it who had the public key
   1  the key is wrong or not readable, or something of the dump was changed or is missing; stderr says what
   2  the command line is wrong
 )";

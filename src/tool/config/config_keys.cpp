@@ -191,7 +191,8 @@ constexpr ConfigKey kKeys[] = {
      "\"refuse\": it is not dumped; \"tell\": log and journal say so", "\"refuse\""},
     {"seal",
      "seal the dump for the holder of a private key, before it reaches flash or a wire: 'opdump open' reads "
-     "it; names of directories and files stay in clear, and no model card is written",
+     "it. It hides, and proves nothing to who reads it: whoever has the storage can seal another. Names of "
+     "directories and files stay in clear, and no model card is written",
      kOwn,
      "a public key of X25519 as 64 hexadecimal digits, as 44 letters of base64, or the path of a file with "
      "one, which 'opdump key new' makes; only in the layout \"cann\"",

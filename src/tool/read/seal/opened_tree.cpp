@@ -61,6 +61,7 @@ std::string_view finished_name(std::string_view name) {
 }  // namespace
 
 void OpenedTree::learn(const FoundFile& file) {
+  if (file.real_name == kHistoryAccount) sessions_[file.below].emplace();
   const std::vector<std::byte> head = sealed_head_of(file.path);
   if (head.empty() || SealedHead(head).version() != sealed::kVersion) return;
   const auto is_same_session = [&](const std::vector<std::byte>& known) {
@@ -69,6 +70,26 @@ void OpenedTree::learn(const FoundFile& file) {
   constexpr std::size_t kMostSessions = 1000;
   if (known_.size() < kMostSessions && std::none_of(known_.rbegin(), known_.rend(), is_same_session))
     known_.push_back(head);
+  const std::string_view name = finished_name(file.real_name);
+  if (!name.ends_with(".journal") || !mapped_.open(file.path)) return;
+  const std::string_view text = as_text(mapped_.bytes());
+  for (std::size_t at = 0; (at = text.find(sealed::kMagic, at)) != text.npos; ++at) {
+    if (text.size() - at >= sealed::kHeadBytes)
+      sessions_[file.below].emplace(as_text(SealedHead(mapped_.bytes().subspan(at)).ephemeral()));
+  }
+}
+
+/// Whether the object that is mapped, which opens, is of no session that a journal of its dump is of.
+bool OpenedTree::is_of_other_session(const FoundFile& file) const {
+  std::string_view below = file.below;
+  while (true) {
+    if (const auto found = sessions_.find(below); found != sessions_.end())
+      return !found->second.contains("") &&
+             !found->second.contains(std::string(as_text(SealedHead(mapped_.bytes()).ephemeral())));
+    if (below.empty()) return false;
+    const std::size_t slash = below.rfind('/');
+    below = below.substr(0, slash == below.npos ? 0 : slash);
+  }
 }
 
 /// The account of a history in flash, which no step's content is in: its lines are in clear also where the
@@ -127,6 +148,12 @@ void OpenedTree::add(const FoundFile& file) {
   if (status != Status::ok && status != Status::invalid_argument)
     report_.error(directory_ + '/' + (file.below.empty() ? "" : file.below + '/') + real_name + ": " +
                   std::string(to_string(status)));
+  if (object && reader.faults() == 0 && is_of_other_session(file)) {
+    report_.error(file.path +
+                  ": sealed in a session that no journal of its dump is of: copied from another dump or "
+                  "boot, made by somebody else, or its session's journal is gone");
+    status = Status::invalid_argument;
+  }
   if (object) {
     const bool good = status == Status::ok && (reader.faults() == 0 || (partial_ && reader.cut_short()));
     if (good) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "opdump/config/seal_key.hpp"
@@ -25,10 +27,10 @@ class OpenedTree {
   OpenedTree(Unsealer& key, const std::string& directory, bool partial, const SearchReport& report)
       : key_(key), directory_(directory), partial_(partial), report_(report), sink_(new posix::TreeSink) {}
 
-  /// Reads the head of `file`, before any is added.
+  /// Reads the head of `file`, of a journal all heads, before any is added.
   void learn(const FoundFile& file);
 
-  /// An object that has a fault gives no file, lines all that is authentic.
+  /// An object that has a fault gives no file, lines all that can be opened.
   void add(const FoundFile& file);
 
   /// To be called once, behind all files.
@@ -40,6 +42,7 @@ class OpenedTree {
 
  private:
   void take_account(const FoundFile& file);
+  bool is_of_other_session(const FoundFile& file) const;
 
   Unsealer& key_;
   const std::string& directory_;
@@ -48,6 +51,9 @@ class OpenedTree {
   std::unique_ptr<posix::TreeSink> sink_;
   MappedFile mapped_;
   KnownHeads known_;
+  /// Ephemeral keys in the journals, by the directories of these; an empty one where a history adds objects of
+  /// earlier sessions.
+  std::map<std::string, std::set<std::string>, std::less<>> sessions_;
   std::uint64_t files_ = 0;
   std::uint64_t bytes_ = 0;
   bool wrong_key_ = false;
