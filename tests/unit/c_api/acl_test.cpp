@@ -53,13 +53,19 @@ class Files {
   void write(const std::string& name, const std::string& text) { write_file(directory.path() / name, text); }
 };
 
+/// The one of a process.
+acl::Session::Recorder& recorder() {
+  alignas(8) static std::byte ring[8192];
+  static acl::Session::Recorder& added = *acl::session().add_recorder(ring).value();
+  return added;
+}
+
 struct Net {
   float values[4] = {1, 2, 3, 4};
   Dim dims[1] = {4};
   OpDesc ops[1] = {{.name = "conv1", .type = "Conv2D"}};
   ModelDesc model{.name = "net", .id = 1, .ops = ops};
   ModelPlanFor<1> plan;
-  alignas(8) std::byte ring[8192];
 
   TensorView tensor() const {
     return {.address = address_of(values), .bytes = sizeof values, .dtype = DType::float32, .shape = dims};
@@ -67,12 +73,12 @@ struct Net {
 
   bool load() { return acl::session().load_model(plan, model) == Status::ok; }
 
-  bool run(acl::Session::Recorder& recorder, int steps) {
+  bool run(int steps) {
     const TensorView output = tensor();
     for (int i = 0; i < steps; ++i) {
-      if (recorder.begin_step(plan) != Status::ok) return false;
-      if (recorder.wants(0) && recorder.capture(0, {}, {&output, 1}) != Status::ok) return false;
-      if (recorder.end_step() != Status::ok) return false;
+      if (recorder().begin_step(plan) != Status::ok) return false;
+      if (recorder().wants(0) && recorder().capture(0, {}, {&output, 1}) != Status::ok) return false;
+      if (recorder().end_step() != Status::ok) return false;
     }
     return true;
   }
@@ -85,6 +91,11 @@ std::vector<std::string> records_below(const std::filesystem::path& directory) {
     if (entry.is_regular_file() && name.starts_with("Conv2D.")) found.push_back(entry.path().string());
   }
   return found;
+}
+
+bool begin_dump(const std::string& config) {
+  return aclInit(nullptr) == ACL_SUCCESS && aclmdlInitDump() == ACL_SUCCESS &&
+         aclmdlSetDump(config.c_str()) == ACL_SUCCESS;
 }
 
 std::map<std::string, std::string> received;
@@ -205,12 +216,11 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
     CHECK(in_child([&] {
             static Net net;
             OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_SUCCESS);
-            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(recorder().begin_step(net.plan) == Status::ok);
             OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
             OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_ERROR_REPEAT_INITIALIZE);
-            OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+            OPDUMP_CHILD_CHECK(recorder().end_step() == Status::ok);
             OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
             return 0;
@@ -242,15 +252,12 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
   SUBCASE("of two configs the last one wins, for models loaded afterwards") {
     CHECK(in_child([&] {
             static Net net;
-            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
-            OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
-            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
-            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(begin_dump(good));
             OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("other.json").c_str()) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
-            OPDUMP_CHILD_CHECK(!recorder.wants(0));
-            OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+            OPDUMP_CHILD_CHECK(recorder().begin_step(net.plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(!recorder().wants(0));
+            OPDUMP_CHILD_CHECK(recorder().end_step() == Status::ok);
             return 0;
           }) == 0);
   }
@@ -291,8 +298,7 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
               OPDUMP_CHILD_CHECK(heard.find("nothing is dumped") != std::string::npos);
               OPDUMP_CHILD_CHECK(acl::session().dump_time() == 0);
               static Net net;
-              acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
-              OPDUMP_CHILD_CHECK(net.load() && net.run(recorder, 2));
+              OPDUMP_CHILD_CHECK(net.load() && net.run(2));
               OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
               return 0;
             }) == 0);
@@ -301,14 +307,11 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
   SUBCASE("a step that is open keeps the dump from ending, and a second try may") {
     CHECK(in_child([&] {
             static Net net;
-            OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
-            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
-            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
-            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+            OPDUMP_CHILD_CHECK(begin_dump(good));
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(recorder().begin_step(net.plan) == Status::ok);
             OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_ERROR_INTERNAL_ERROR);
-            OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+            OPDUMP_CHILD_CHECK(recorder().end_step() == Status::ok);
             OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
             return 0;
           }) == 0);
@@ -319,15 +322,14 @@ TEST_CASE("acl: models loaded after a config are dumped, those before are not") 
   const Files files;
   CHECK(in_child([&] {
           static Net net;
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(net.load());
           OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(net.run(recorder, 2));
+          OPDUMP_CHILD_CHECK(net.run(2));
           OPDUMP_CHILD_CHECK(acl::session().unload_model(net.plan) == Status::ok);
           OPDUMP_CHILD_CHECK(net.load());
-          OPDUMP_CHILD_CHECK(net.run(recorder, 3));
+          OPDUMP_CHILD_CHECK(net.run(3));
           OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
           return 0;
         }) == 0);
@@ -340,7 +342,6 @@ TEST_CASE("acl: each of many loaded models may have a config of its own") {
   const std::string good = files.path("good.json");
   CHECK(in_child([&] {
           static Net nets[kModels + 1];
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(nets[0].ring).value();
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
           for (int i = 0; i < kModels; ++i) {
@@ -350,12 +351,12 @@ TEST_CASE("acl: each of many loaded models may have a config of its own") {
           OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_ERROR_INTERNAL_ERROR);
           OPDUMP_CHILD_CHECK(acl::last_error().find("too many configs have models loaded under them") !=
                              std::string::npos);
-          for (int i = 0; i < kModels; ++i) OPDUMP_CHILD_CHECK(nets[i].run(recorder, 2));
+          for (int i = 0; i < kModels; ++i) OPDUMP_CHILD_CHECK(nets[i].run(2));
           for (int i = 0; i < kModels; i += 2)
             OPDUMP_CHILD_CHECK(acl::session().unload_model(nets[i].plan) == Status::ok);
           OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(nets[kModels].load());
-          OPDUMP_CHILD_CHECK(nets[kModels].run(recorder, 1));
+          OPDUMP_CHILD_CHECK(nets[kModels].run(1));
           OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(acl::session().counts().written == 2 * kModels + 1);
           return 0;
@@ -374,9 +375,8 @@ TEST_CASE("acl: the config's own options and formats hold") {
           static Net net;
           OPDUMP_CHILD_CHECK(aclInit(npy.c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(acl::session().when_full() == WhenFull::drop);
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(net.load());
-          OPDUMP_CHILD_CHECK(net.run(recorder, 1));
+          OPDUMP_CHILD_CHECK(net.run(1));
           OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclmdlSetDump(npy.c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(acl::last_error().find("options count for configs that aclInit reads") !=
@@ -422,9 +422,8 @@ TEST_CASE("acl: a config may choose what happens when a ring is full") {
             static Net net;
             OPDUMP_CHILD_CHECK(aclInit(chosen.c_str()) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(acl::session().when_full() == choice.second);
-            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(net.run(recorder, 20));
+            OPDUMP_CHILD_CHECK(net.run(20));
             OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(acl::session().counts().lost() == 0);
             return 0;
@@ -437,16 +436,13 @@ TEST_CASE("acl: a config's limits hold, until the next config") {
   const Files files;
   CHECK(in_child([&] {
           static Net net;
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
-          OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("limited.json").c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(begin_dump(files.path("limited.json")));
           OPDUMP_CHILD_CHECK(net.load());
-          OPDUMP_CHILD_CHECK(net.run(recorder, 5));
+          OPDUMP_CHILD_CHECK(net.run(5));
           OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
           OPDUMP_CHILD_CHECK(acl::session().counts().quota == 4);
           OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(net.run(recorder, 5));
+          OPDUMP_CHILD_CHECK(net.run(5));
           OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
           return 0;
         }) == 0);
@@ -462,9 +458,7 @@ TEST_CASE("acl: paths of the dumps") {
           unsetenv("NPU_COLLECT_PATH");
           OPDUMP_CHILD_CHECK(acldumpGetPath(DATA_DUMP) == nullptr);
           OPDUMP_CHILD_CHECK(acldumpGetPath(AIC_ERR_NORM_DUMP) == nullptr);
-          OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
-          OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(begin_dump(files.path("good.json")));
           const std::string data = acldumpGetPath(DATA_DUMP);
           OPDUMP_CHILD_CHECK(data ==
                              files.directory.text() + "/" + std::to_string(acl::session().dump_time()) + "/");
@@ -494,16 +488,15 @@ TEST_CASE("acl: a callback gets every file instead of the disk, piece by piece")
           OPDUMP_CHILD_CHECK(acldumpRegCallback([](const acldumpChunk*, int32_t) { return 1; }, 0) ==
                              ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclInit(files.path("good.json").c_str()) == ACL_SUCCESS);
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(net.load());
-          OPDUMP_CHILD_CHECK(net.run(recorder, 2));
+          OPDUMP_CHILD_CHECK(net.run(2));
           const TensorView output = {.address = address_of(large.data()),
                                      .bytes = large.size() * sizeof(float),
                                      .dtype = DType::float32,
                                      .shape = dims};
-          OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
-          OPDUMP_CHILD_CHECK(recorder.capture(0, {}, {&output, 1}) == Status::ok);
-          OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+          OPDUMP_CHILD_CHECK(recorder().begin_step(net.plan) == Status::ok);
+          OPDUMP_CHILD_CHECK(recorder().capture(0, {}, {&output, 1}) == Status::ok);
+          OPDUMP_CHILD_CHECK(recorder().end_step() == Status::ok);
           OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
           std::size_t records = 0, largest = 0;
           for (const auto& [name, bytes] : received) {
@@ -530,16 +523,15 @@ TEST_CASE("acl: a callback that refuses loses the file, counted and told") {
           refused_after = 1;
           OPDUMP_CHILD_CHECK(acldumpRegCallback(receive, 0) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclInit(files.path("good.json").c_str()) == ACL_SUCCESS);
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(net.load());
-          OPDUMP_CHILD_CHECK(net.run(recorder, 4));
+          OPDUMP_CHILD_CHECK(net.run(4));
           OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
           const DumpCounts counts = acl::session().counts();
           OPDUMP_CHILD_CHECK(counts.captured == 4);
           OPDUMP_CHILD_CHECK(counts.written + counts.sink_failed == 4);
           OPDUMP_CHILD_CHECK(counts.sink_failed >= 3);
           acldumpUnregCallback();
-          OPDUMP_CHILD_CHECK(net.run(recorder, 1));
+          OPDUMP_CHILD_CHECK(net.run(1));
           // The journal was refused too.
           OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
           OPDUMP_CHILD_CHECK(acl::last_error().find("the journal lacks lines") != std::string::npos);
@@ -559,19 +551,18 @@ TEST_CASE("acl: a journal stays where it began, whoever registers in between") {
             const auto other = [](const acldumpChunk*, int32_t) { return 0; };
             if (begins_with_callback) OPDUMP_CHILD_CHECK(acldumpRegCallback(receive, 0) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(aclInit(files.path("good.json").c_str()) == ACL_SUCCESS);
-            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(net.run(recorder, 2));
+            OPDUMP_CHILD_CHECK(net.run(2));
             OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
             if (begins_with_callback) {
               acldumpUnregCallback();
-              OPDUMP_CHILD_CHECK(net.run(recorder, 1));
+              OPDUMP_CHILD_CHECK(net.run(1));
               OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
               OPDUMP_CHILD_CHECK(acldumpRegCallback(other, 0) == ACL_SUCCESS);
             } else {
               OPDUMP_CHILD_CHECK(acldumpRegCallback(receive, 0) == ACL_SUCCESS);
             }
-            OPDUMP_CHILD_CHECK(net.run(recorder, 2));
+            OPDUMP_CHILD_CHECK(net.run(2));
             OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
             std::string journal;
             for (const auto& [name, bytes] : received) {
@@ -597,13 +588,12 @@ TEST_CASE("acl: a callback is told when a journal is whole") {
   CHECK(in_child([&] {
           static Net net;
           OPDUMP_CHILD_CHECK(acldumpRegCallback(receive, 0) == ACL_SUCCESS);
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
           for (int dump = 0; dump < 2; ++dump) {
             OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(net.load());
-            OPDUMP_CHILD_CHECK(net.run(recorder, 2));
+            OPDUMP_CHILD_CHECK(net.run(2));
             OPDUMP_CHILD_CHECK(acl::session().flush(kWaitLimitMs) == Status::ok);
             for (const auto& [name, bytes] : received) {
               if (name.ends_with(".journal") && bytes.find("\nclosed,") == bytes.npos)
