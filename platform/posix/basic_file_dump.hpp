@@ -65,10 +65,7 @@ class BasicFileDump {
     return Status::ok;
   }
 
-  [[nodiscard]] Status tell_clock(const ClockStep& step) {
-    const Status status = kit_.tell_clock(step);
-    return status == Status::ok ? status : fail(status);
-  }
+  [[nodiscard]] Status tell_clock(const ClockStep& step) { return told(kit_.tell_clock(step)); }
 
   void on_crash(OnCrash on_crash) { on_crash_ = on_crash; }
   void follow_thread() {
@@ -95,7 +92,13 @@ class BasicFileDump {
     status = follow_environment(environment, config_memory_, config, &notes);
     for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
-    kit_.survive_crashes(asks_for_crashes(config));
+    const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0 ||
+                       config.options.dump_on_crash;
+    survives_ = build::kFaults && (on_crash_ == OnCrash::dump || (on_crash_ == OnCrash::as_asked && asked));
+    if (config.options.dump_on_crash && !survives_)
+      kit_.say(
+          "opdump.on_crash does not count: this program handles signals itself, or has no OPDUMP_FAULTS");
+    kit_.survive_crashes(survives_);
     std::string reason;
     if (status == Status::ok) {
       status = kit_.apply(config, text.view());
@@ -119,15 +122,14 @@ class BasicFileDump {
     const Status status = kit_.load_model(plan, model, bits);
     if (plan.model != nullptr) described_.push_back(&plan);
     if (plan.model != nullptr && !kit_.session().initialised()) waiting_.push_back({&plan, &model, bits});
-    return status == Status::ok ? status : fail(status);
+    return told(status);
   }
   template <std::size_t Ops>
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
     return load_model(plan, model, plan.op_bits);
   }
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants) {
-    const Status status = kit_.write_constants(plan, constants);
-    return status == Status::ok ? status : fail(status);
+    return told(kit_.write_constants(plan, constants));
   }
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     if (recorder_.open_plan() == &plan) return Status::step_open;
@@ -142,8 +144,7 @@ class BasicFileDump {
   [[nodiscard]] Status describe(const char* path) {
     std::vector<const ModelDesc*> models;
     for (const ModelPlan* plan : described_) models.push_back(plan->model);
-    const Status status = describe_models(path, models, kit_.session().device_id());
-    return status == Status::ok ? status : fail(status);
+    return told(describe_models(path, models, kit_.session().device_id()));
   }
 
   Recorder& recorder() { return recorder_; }
@@ -221,13 +222,8 @@ class BasicFileDump {
     return loss_text(kit_.session(), counts, said);
   }
 
-  bool asks_for_crashes(const DumpConfig& config) const {
-    const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0;
-    return build::kFaults && (on_crash_ == OnCrash::dump || (on_crash_ == OnCrash::as_asked && asked));
-  }
-
   Status watch_for_crash() {
-    if (!active() || !asks_for_crashes(kit_.config())) return Status::ok;
+    if (!active() || !survives_) return Status::ok;
     if (kit_.is_raw()) {
       kit_.say("what runs when the process dies is not dumped: the dump goes to raw storage");
       return Status::ok;
@@ -251,6 +247,8 @@ class BasicFileDump {
     return ring.ok() ? status : ring.status();
   }
 
+  Status told(Status status) { return status == Status::ok ? status : fail(status); }
+
   Status fail(Status status, const std::string& reason = {}) {
     error_ = reason.empty() ? std::string(to_string(status)) : reason;
     return status;
@@ -268,6 +266,7 @@ class BasicFileDump {
   DumpKit<Memory> kit_;
   Recorder& recorder_;
   OnCrash on_crash_ = OnCrash::as_asked;
+  bool survives_ = false;                                   ///< the config in force has signals handled
   std::unique_ptr<CrashDump<BasicSession<Memory>>> crash_;  ///< null: no signal is handled
   std::string error_;
 };

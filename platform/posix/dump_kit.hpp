@@ -403,9 +403,10 @@ class DumpKit {
       if (store_.is_raw() && !was_raw) say(store_.report());
     }
     DumpOptions options = config.options;
-    options.history_steps = 0;  // `history_` keeps those.
-    options.triggers = {};      // `trigger_sink_` follows them.
-    options.seal = {};          // `sealed_` sees to it.
+    options.history_steps = 0;      // `history_` keeps those.
+    options.triggers = {};          // `trigger_sink_` follows them.
+    options.seal = {};              // `sealed_` sees to it.
+    options.dump_on_crash = false;  // The kit's owner handles signals, or refuses this.
     Status status = store_.follow(options, session_.journal());
     if (status == Status::ok) status = seal(config.options.seal);
     if (!config_.active) link_sinks();

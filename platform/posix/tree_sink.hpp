@@ -95,9 +95,9 @@ class TreeSink final : public Sink {
   }
 
   /// See ConfigurableSink: applies `options` over those of the last `configure`. `not_supported` for
-  /// `history_steps` and `seal`, and with OPDUMP_SMALL_CODE for Keep::newest.
+  /// `history_steps`, `seal` and `dump_on_crash`, and with OPDUMP_SMALL_CODE for Keep::newest.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
-    if (options.history_steps != 0 || !seal_key(options).empty() ||
+    if (options.history_steps != 0 || !seal_key(options).empty() || options.dump_on_crash ||
         (build::kLean && options.keep == Keep::newest))
       return Status::not_supported;
     TreeOptions now = tree_options(options, given_);

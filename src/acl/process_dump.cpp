@@ -276,10 +276,12 @@ aclError ProcessDump::use_config(const char* path) {
   error_.clear();
   for (const ConfigNote& note : notes) note_line(to_string(note, path));
   if (!config.asked) return ACL_SUCCESS;
-  if (config.options.history_steps != 0)
-    return fail(
-        ACL_ERROR_INVALID_DUMP_CONFIG,
-        std::string(path) + ": opdump.history_steps: dumps of the ACL are written at once; leave it out");
+  const char* const refused = config.options.history_steps != 0 ? "history_steps: dumps are written at once"
+                              : config.options.dump_on_crash    ? "on_crash: no signal is handled"
+                                                                : nullptr;
+  if (refused != nullptr)
+    return fail(ACL_ERROR_INVALID_DUMP_CONFIG,
+                std::string(path) + ": opdump." + refused + " in the ACL; leave it out");
   const DumpOptions& options = config.options;
   if (kit_.session().initialised() && (options.when_full || options.block_limit_ms || options.journal))
     note_line(

@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
 constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
+constexpr std::array<std::string_view, 2> kOnCrash = {"as_asked", "dump"};
 
 /// A key that only some programs follow, and why another refuses it.
 struct OptionalKey {
@@ -92,6 +93,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms);
   put_word("journal", kJournalWords, options.journal);
   put_word("model_card", kCards, options.without_cards);
+  put_word("on_crash", kOnCrash, options.dump_on_crash);
   put_number("max_bytes", 1, kMaxRoom, options.max_bytes);
   put_number("max_files", 1, kMaxRoom, options.max_files);
   put_number("reserve_bytes", 0, kMaxRoom, options.reserve_bytes);

@@ -195,6 +195,7 @@ class DataDump {
       return "opdump.digest: the executor asks for tensors or statistics only";
     if (!seal_key(config.options).empty())
       return "opdump.seal: dumps that the executor asks for are not sealed";
+    if (config.options.dump_on_crash) return "opdump.on_crash: no signal is handled here";
     if (config.form.layout != Layout::cann) return "opdump.layout: only \"cann\" is there";
     if (!privacy_rules(config).empty())
       return "opdump.privacy: the executor does not tell operators by their names";

@@ -41,6 +41,7 @@ class ConfigPrint {
     put("reserve_bytes", config.options.reserve_bytes);
     put("keep", config.options.keep);
     put("fsync", config.options.fsync);
+    put("on_crash", config.options.dump_on_crash);
     put("seal", config.options.seal);
     put("file_format", config.form.file_format);
     put("layout", config.form.layout);

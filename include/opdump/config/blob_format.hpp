@@ -40,7 +40,7 @@
 ///               u8 kernel_data, flag overflow, flag watch, choice exception, flag fixed_point,
 ///               flag trailing_comma, u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
 ///               option choice fsync, flag watch_changes_only, u32 history_steps, u32 after_steps,
-///               u32 history_bytes
+///               u32 history_bytes, flag dump_on_crash
 ///     guards    text seal, list of rules of the privacy, flag privacy_tells, list of triggers, u64 bytes and
 ///               u32 firings of them per boot
 ///     step range  u64 first, u64 last
@@ -230,6 +230,7 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.dump_on_crash, flag),
     OPDUMP_PLAN_FIELD(DumpConfig, options.seal, text),
     OPDUMP_PLAN_FIELD(DumpConfig, privacy, privacy),
     OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),

@@ -114,14 +114,13 @@ struct DumpOptions {
   std::optional<std::uint32_t> block_limit_ms{};
   std::optional<JournalDetail> journal{};
   bool without_cards = false;       ///< no card of a model goes beside the journal
+  bool dump_on_crash = false;       ///< as posix::OnCrash::dump, unless the program ignores crashes
   std::uint64_t max_bytes = 0;      ///< of all dumps below `dump_path`; 0: absent
   std::uint64_t max_files = 0;      ///< likewise
   std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent
   std::optional<Keep> keep{};
   std::optional<Fsync> fsync{};
-  /// How many steps are kept in memory until something happens, see HistorySink; 0: everything is written at
-  /// once.
-  std::uint32_t history_steps = 0;
+  std::uint32_t history_steps = 0;  ///< kept in memory until something happens, see HistorySink; 0: none
   std::uint32_t after_steps = 0;    ///< that are written afterwards
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
   /// The 32 bytes of the public key that the dump is sealed for, see SealedSink; empty: it is not sealed.
@@ -148,10 +147,10 @@ constexpr TriggerLimits trigger_limits(const DumpOptions& options) {
   return {options.trigger_bytes_per_boot, options.trigger_firings_per_boot};
 }
 
-/// Whether `options` ask a sink for something that only a file system can do, for a history or for sealing.
+/// Whether `options` ask a sink for what only a file system or a process has, for a history or for sealing.
 OPDUMP_APART_IF_LEAN constexpr bool asks_files(const DumpOptions& options) {
   return (options.max_bytes | options.max_files | options.reserve_bytes | options.history_steps |
-          seal_key(options).size()) != 0 ||
+          seal_key(options).size() | options.dump_on_crash) != 0 ||
          options.fsync == Fsync::record;
 }
 

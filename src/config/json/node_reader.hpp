@@ -23,30 +23,12 @@ inline constexpr std::array<std::string_view, 6> kListKeys = {
     "model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"};
 
 /// The keys of "opdump" beside any dialect's own object.
-inline constexpr std::array<std::string_view, 24> kOptionKeys = {"ring_bytes",
-                                                                 "when_full",
-                                                                 "block_limit_ms",
-                                                                 "journal",
-                                                                 "file_format",
-                                                                 "layout",
-                                                                 "statistic_numbers",
-                                                                 "trailing_comma",
-                                                                 "max_bytes",
-                                                                 "max_files",
-                                                                 "reserve_bytes",
-                                                                 "keep",
-                                                                 "fsync",
-                                                                 "watch",
-                                                                 "history_steps",
-                                                                 "after_steps",
-                                                                 "history_bytes",
-                                                                 "digest",
-                                                                 "model_card",
-                                                                 "privacy",
-                                                                 "privacy_unmatched",
-                                                                 "seal",
-                                                                 "trigger",
-                                                                 "trigger_limits"};
+inline constexpr std::array<std::string_view, 25> kOptionKeys = {
+    "after_steps",       "block_limit_ms", "digest",         "file_format", "fsync",
+    "history_bytes",     "history_steps",  "journal",        "keep",        "layout",
+    "max_bytes",         "max_files",      "model_card",     "on_crash",    "privacy",
+    "privacy_unmatched", "reserve_bytes",  "ring_bytes",     "seal",        "statistic_numbers",
+    "trailing_comma",    "trigger",        "trigger_limits", "watch",       "when_full"};
 
 /// The keys of MindSpore's two objects.
 inline constexpr std::array<std::string_view, 13> kCommonKeys = {

@@ -205,6 +205,8 @@ void add_option_lines(const DumpOptions& options, std::vector<std::string>& line
   if (options.without_cards) lines.push_back("cards   none: what a model is stands in no file of the dump");
   if (const std::string room = room_text(options); !room.empty()) lines.push_back("room    " + room);
   if (options.fsync) lines.push_back("safe    " + std::string(fsync_text(*options.fsync)));
+  if (options.dump_on_crash)
+    lines.push_back("crash   what the rings hold is written when a signal ends the process");
 }
 
 std::string overflow_text(const DumpConfig& config) {

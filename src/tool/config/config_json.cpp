@@ -141,6 +141,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
   if (options.without_cards) json.key("model_card").text("off");
+  if (options.dump_on_crash) json.key("on_crash").text("dump");
   if (!seal_key(options).empty()) json.key("seal").text(cards::hexadecimal(as_bytes(seal_key(options))));
   if (options.max_bytes != 0) json.key("max_bytes").number(options.max_bytes);
   if (options.max_files != 0) json.key("max_files").number(options.max_files);

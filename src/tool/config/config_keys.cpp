@@ -175,9 +175,11 @@ constexpr ConfigKey kKeys[] = {
      "\"on\", \"off\"", "\"on\""},
     {"journal", "what is kept to prove that the dump is complete", kOwn,
      "\"none\", \"gaps\" (what was lost), \"records\" (every file)", "up to the program"},
-    {"model_card",
-     "whether a program that attaches opdump to a runtime writes the card of each model beside the journal",
+    {"model_card", "whether a program that attaches opdump writes the card of each model beside the journal",
      kOwn, "\"on\", \"off\"; firmware with a compiled config writes none", "\"on\""},
+    {"on_crash", "when a FileDump or attach writes what its rings hold as a signal ends the process", kOwn,
+     "\"dump\": always, \"as_asked\": with dumps of failures or a history; other programs refuse \"dump\"",
+     "\"as_asked\""},
     {"privacy",
      "what of tensors may leave the device: a list of rules, of which the first that names a tensor "
      "decides; what is left out is in no file",

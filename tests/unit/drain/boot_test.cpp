@@ -83,8 +83,9 @@ TEST_CASE("boot: what the config says of the session counts") {
 }
 
 TEST_CASE("boot: a sink that cannot do what the config asks of it refuses, and the session stays off") {
-  for (const char* option : {R"("max_bytes": 5000)", R"("max_files": 2)", R"("reserve_bytes": 1)",
-                             R"("keep": "newest")", R"("fsync": "record")", R"("history_steps": 3)"}) {
+  for (const char* option :
+       {R"("max_bytes": 5000)", R"("max_files": 2)", R"("reserve_bytes": 1)", R"("keep": "newest")",
+        R"("fsync": "record")", R"("history_steps": 3)", R"("on_crash": "dump")"}) {
     CAPTURE(option);
     FakeSink sink;
     BootBench bench(sink);

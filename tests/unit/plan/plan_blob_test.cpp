@@ -50,7 +50,7 @@ struct FullConfig {
       .models = rules,
       .every_device = false,
       .devices = devices,
-      .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, false, 1, 0x123456789abcdef0, 7,
+      .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, false, true, 1, 0x123456789abcdef0, 7,
                   Keep::newest, Fsync::record, 111, 112, 113000},
       .form = {.data = DumpData::full,
                .fixed_point = true,

@@ -279,6 +279,9 @@ TEST_CASE("crash: a FileDump writes what its ring holds where it is asked to, an
   const DumpPlace all(kAll);
   CHECK(ended_by([&] { run_file_dump(all.config(), posix::OnCrash::dump, &read_null); }) == SIGSEGV);
   CHECK(all.records().size() == 11);
+  const DumpPlace by_key(std::string(kAll) + R"(, "opdump": {"on_crash": "dump"})");
+  CHECK(ended_by([&] { run_file_dump(by_key.config(), {}, &read_null); }) == SIGSEGV);
+  CHECK(by_key.records() == all.records());
 
   const auto die_if_untouched = [] {
     struct sigaction action {};
@@ -289,7 +292,7 @@ TEST_CASE("crash: a FileDump writes what its ring holds where it is asked to, an
   const DumpPlace plain(kAll);
   CHECK(ended_by([&] { run_file_dump(plain.config(), {}, die_if_untouched); }, &code) == -1);
   CHECK(code == 7);
-  const DumpPlace ignoring(kFailures);
+  const DumpPlace ignoring(std::string(kAll) + R"(, "opdump": {"on_crash": "dump"})");
   CHECK(ended_by([&] { run_file_dump(ignoring.config(), posix::OnCrash::ignore, die_if_untouched); },
                  &code) == -1);
   CHECK(code == 7);
