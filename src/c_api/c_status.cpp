@@ -46,6 +46,7 @@ OPDUMP_SAME_STATUS(IO, io_error);
 OPDUMP_SAME_STATUS(NOT_SUPPORTED, not_supported);
 OPDUMP_SAME_STATUS(TOO_MANY_OBJECTS, too_many_objects);
 OPDUMP_SAME_STATUS(QUOTA_EXCEEDED, quota_exceeded);
+OPDUMP_SAME_STATUS(FILE_TOO_LARGE, file_too_large);
 OPDUMP_SAME_STATUS(LIBRARY_MISSING, library_missing);
 OPDUMP_SAME_STATUS(SYMBOL_MISSING, symbol_missing);
 OPDUMP_SAME_STATUS(DRIVER_FAILED, driver_failed);
@@ -67,7 +68,7 @@ constexpr int kStatuses = [] {
     count += status == OPDUMP_OK || from_c(status, Status::ok) != Status::ok ? 1 : 0;
   return count;
 }();
-static_assert(kStatuses == 49, "opdump.h has to have each status");
+static_assert(kStatuses == 50, "opdump.h has to have each status");
 
 #define OPDUMP_SAME_DTYPE(c, cpp) static_assert(OPDUMP_##c == static_cast<int>(DType::cpp))
 OPDUMP_SAME_DTYPE(UNDEFINED, undefined);

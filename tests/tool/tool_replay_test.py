@@ -213,6 +213,7 @@ class Replay(DumpCase):
         self.assertIn('  1  the sink failed\n', out)
         self.assertIn('writing below dump failed: ', error)
         self.assertEqual(len(self.files('dump')), 1)
+        self.assertIn('file too large', self.run_tool('verify', 'dump', expect=1)[0])
 
     def test_fills(self):
         def data(dtype, shape, fill='ramp'):

@@ -8,8 +8,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// What became of a call. One value per cause, grouped by where the cause lies; the numbers are stable. The
-/// type is not [[nodiscard]], only functions whose status must not be ignored are: a recorder's errors are
-/// also counted.
+/// type is not [[nodiscard]], only functions whose status must be looked at: a recorder counts its errors.
 enum class Status : std::uint8_t {
   ok = 0,
 
@@ -55,6 +54,7 @@ enum class Status : std::uint8_t {
   not_supported = 66,
   too_many_objects = 67,
   quota_exceeded = 68,
+  file_too_large = 69,
   library_missing = 70,
   symbol_missing = 71,
   driver_failed = 72,
@@ -139,6 +139,8 @@ constexpr std::string_view to_string(Status status) {
       return "permission denied";
     case Status::no_space:
       return "no space left";
+    case Status::file_too_large:
+      return "file too large";
     case Status::io_error:
       return "input/output error";
     case Status::not_supported:

@@ -12,6 +12,8 @@ inline Status status_of(int error) {
     case ENOSPC:
     case EDQUOT:
       return Status::no_space;
+    case EFBIG:
+      return Status::file_too_large;
     case EACCES:
     case EPERM:
     case EROFS:

@@ -457,7 +457,7 @@ TEST_CASE("tree sink: a row that does not fit is taken back") {
   const int result = in_child([&] {
     limit_file_size(100);
     TreeSink sink;
-    OPDUMP_CHILD_CHECK(store(sink, {root.text(), "", std::string(256, 'x')}, "1") == Status::io_error);
+    OPDUMP_CHILD_CHECK(store(sink, {root.text(), "", std::string(256, 'x')}, "1") == Status::file_too_large);
     OPDUMP_CHILD_CHECK(sink.last_errno() == EFBIG);
     return 0;
   });
@@ -687,7 +687,7 @@ TEST_CASE("tree sink: a write that comes back short and then fails") {
     const Result<ObjectId> object = sink.begin({root.text(), "", "too big"});
     const std::string part(300, 'x');
     const std::vector<Bytes> parts(4, as_bytes(part));
-    OPDUMP_CHILD_CHECK(sink.append(object.value(), parts) == Status::io_error);
+    OPDUMP_CHILD_CHECK(sink.append(object.value(), parts) == Status::file_too_large);
     OPDUMP_CHILD_CHECK(sink.last_errno() == EFBIG);
     OPDUMP_CHILD_CHECK(names_in(root.path()) == Names{"fits"});
     sink.abort(object.value());
