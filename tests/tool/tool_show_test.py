@@ -3,9 +3,11 @@
 
 Standard library only.
 """
+import glob
 import json
 import math
 import os
+import shutil
 import struct
 import sys
 
@@ -288,6 +290,26 @@ class OtherFiles(Case):
                           for role, dtype, shape in (('input', 'float32 (bfloat16)', [2, 3]), ('output', 'int8', [7]))])
         self.assertEqual(self.shown('--step', '1', '--op', '*MatMul*')['count']['records'], 2)
         self.assertRegex(self.run_tool('show', 'dump', '--stats', '--head', '2')[0], r'output  0  int8 +ND +\[7\] +7 B +min')
+
+    def test_an_operator_of_mindspore_is_one_with_its_scope_and_without(self):
+        self.mindspore('tensor')
+        shutil.copytree(self.path('dump'), self.path('old'))
+        for path in glob.glob(self.path('old', '**', '*.npy'), recursive=True):
+            os.rename(path, path.replace('Default_fc-Dense_', ''))
+        self.assertIn('4 equal, 0 diverging', self.run_tool('compare', '-m', 'dump', '-g', 'old')[0])
+        self.assertIn('same', self.run_tool('diff', 'dump', 'old')[0])
+        self.assertIn('agree', self.run_tool('why', 'old', '-g', 'dump')[0])
+        ops = [dict(self.OP, inputs=[{'tensor': 'x'}], outputs=[{'tensor': 'y'}])]
+        self.write('card', json.dumps({'opdump_model': 1, 'name': 'm', 'ops': ops}))
+        for asked in ('MatMul-op5', 'Default_fc-Dense_MatMul-op5'):
+            self.assertEqual(self.shown('--op', asked)['count']['records'], 4)
+            found = json.loads(self.run_tool('show', 'old', '--json', '--op', asked, '--model', 'card')[0])
+            self.assertEqual([r['tensors'][0]['tensor'] for r in found['records']], ['x', 'y'] * 2)
+        # Where two may be it, neither is.
+        for path in glob.glob(self.path('dump', '**', '*.npy'), recursive=True):
+            shutil.copy(path, path.replace('fc-Dense', 'fd-Dense'))
+        out = self.run_tool('compare', '-m', 'dump', '-g', 'old', expect=1)[0]
+        self.assertIn('0 tensors compared: 0 equal, 0 diverging, 8 without golden, 4 only golden', out)
 
     def test_mindspores_table(self):
         self.mindspore('statistic')

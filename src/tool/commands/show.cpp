@@ -1,5 +1,3 @@
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -98,13 +96,12 @@ struct Filter {
   std::optional<StepSet> steps;
 
   bool takes(const std::optional<RecordName>& name, const std::optional<RecordPlace>& place) const {
-    if (op && (!name || fnmatch(op->c_str(), std::string(name->name).c_str(), 0) != 0)) return false;
+    if (op && (!name || !is_asked_for(*op, name->name))) return false;
     return !steps || (place && steps->contains(place->step));
   }
 };
 
-/// `files` by boot and time, whatever directory they lie in; files without a time stay behind, in the order
-/// they were found in.
+/// `files` by boot and time, whatever directory they lie in; those without a time behind, as they were found.
 std::vector<FoundFile> sorted_by_time(const std::vector<FoundFile>& files, DumpClocks& clocks) {
   Progress progress(files.size(), "sorting files");
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::size_t>;  // the last is the file's number
@@ -129,8 +126,7 @@ class Show {
   Show(const Filter& filter, const CardedOps* card, DumpClocks& clocks)
       : filter_(filter), card_(card), clocks_(clocks) {}
 
-  /// False when something could not be shown. Shows its progress where nothing else comes to a terminal
-  /// meanwhile.
+  /// False when something could not be shown. Shows progress where nothing else comes to a terminal.
   template <class Listing>
   bool run(const std::vector<FoundFile>& files, Listing& listing) {
     bool good = true;

@@ -664,8 +664,7 @@ std::vector<std::size_t> first_files(const DumpSide& side) {
   return first_of;
 }
 
-/// Brings the tensors of `side` into the order of execution. Files without a time stay where they were found,
-/// behind those with one.
+/// Brings the tensors of `side` into the order of execution; those without a time stay behind, as found.
 void sort_tensors(DumpSide& side) {
   const std::vector<std::size_t> firsts = first_files(side);
   const auto turn = [&](const DumpTensor& tensor) {
@@ -678,6 +677,29 @@ void sort_tensors(DumpSide& side) {
 }
 
 }  // namespace
+
+UnscopedOps::UnscopedOps(const DumpSide& side) {
+  for (const DumpFile& file : side.files) {
+    const std::string_view op = without_scope(file.op);
+    if (op.empty()) continue;
+    const auto [known, is_new] = ops_.try_emplace({file.place, std::string(op)}, file.op);
+    if (!is_new && known->second != file.op) known->second.clear();
+  }
+}
+
+const std::string* UnscopedOps::at(const std::string& place, const std::string& op) const {
+  const auto found = ops_.find({place, std::string(without_scope(op))});
+  return found == ops_.end() ? nullptr : &found->second;
+}
+
+const std::string* UnscopedOps::find(const std::string& place, const std::string& op,
+                                     const UnscopedOps& other, const std::string& other_place) const {
+  const std::string* const only = other.at(other_place, op);
+  if (only == nullptr || *only != op) return nullptr;
+  const std::string* const placed = at(place, op);
+  const std::string* const found = placed != nullptr ? placed : at({}, op);
+  return found != nullptr && differ_by_scope(*found, op) ? found : nullptr;
+}
 
 std::string op_text(const DumpFile& file) {
   return (file.type.empty() ? "operator" : file.type) + " \"" + file.op + '"' +

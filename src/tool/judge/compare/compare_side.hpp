@@ -44,8 +44,7 @@ std::vector<std::string_view> parts_of(std::string_view text);
 struct DumpSide;
 struct DumpTensor;
 
-/// What a dump of statistics tells of a tensor instead of its elements. Nothing where its file has no such
-/// column.
+/// What a dump of statistics tells of a tensor instead of its elements. Nothing where it has no such column.
 struct TensorSummary {
   std::optional<double> max;
   std::optional<double> min;
@@ -122,6 +121,22 @@ inline OpIdentity identity_of(const DumpFile& file) {
   return {.name = file.op, .type = file.type, .task = file.task};
 }
 
+/// The operators of a side by their names without MindSpore's scope.
+class UnscopedOps {
+ public:
+  explicit UnscopedOps(const DumpSide& side);
+
+  /// What this side calls `op` of `place`, which `other` has with a scope and this one without, or the other way
+  /// round; null where it has none, or where either side has several.
+  const std::string* find(const std::string& place, const std::string& op, const UnscopedOps& other,
+                          const std::string& other_place) const;
+
+ private:
+  const std::string* at(const std::string& place, const std::string& op) const;
+
+  std::map<std::pair<std::string, std::string>, std::string> ops_;  ///< empty: there are several
+};
+
 /// `Conv2D "conv1" at net/3 of boot 2`.
 std::string op_text(const DumpFile& file);
 
@@ -147,20 +162,17 @@ struct DumpSide {
   std::map<std::string, std::size_t> kept{};
 };
 
-/// Reads the heads of all files below `path`; with `boot`, only of the files of that boot. `report` gets what
-/// cannot be used.
+/// Reads the heads of all files below `path`, or of those of `boot`. `report` gets what cannot be used.
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
 
 /// Gives the directories of the files of `side` to `take`, each once, in the order of their bytes.
 void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take);
 
-/// Puts what `change` makes of the tensors of `side` in their place; those for which it returns false go
-/// away.
+/// Puts what `change` makes of the tensors of `side` in their place; it returns false for those to drop.
 void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change);
 
-/// Gives a tensor whose file does not tell its dtype this one, where that makes as many bytes; does nothing
-/// else.
+/// Gives a tensor whose file tells no dtype this one, if that makes as many bytes; does nothing else.
 void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor);
 
 /// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the

@@ -1,7 +1,5 @@
 #include "src/tool/judge/compare/dump_comparison.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -16,9 +14,8 @@ namespace {
 
 /// Tensors of other operators go away.
 void keep_ops(const std::string& glob, DumpSide& side) {
-  change_tensors(side, [&](const DumpTensor& tensor) {
-    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) == 0;
-  });
+  change_tensors(side,
+                 [&](const DumpTensor& tensor) { return is_asked_for(glob, side.files[tensor.file].op); });
 }
 
 void keep_files(const std::function<bool(const DumpFile&)>& keep, DumpSide& side) {

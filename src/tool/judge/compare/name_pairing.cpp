@@ -279,8 +279,7 @@ OnlyName only_name(const DumpSide& side) {
   return only;
 }
 
-/// Of two named files with one operator each its golden name, and with one place each its golden place,
-/// whatever mine are called.
+/// Of two named files with one operator each its golden name, and with one place each its golden place.
 OnlyName implied_name(const DumpSide& mine, const DumpSide& golden) {
   if (!mine.named_file || !golden.named_file) return {};
   const OnlyName ours = only_name(mine);
@@ -296,8 +295,7 @@ class NamesakePairing {
   NamesakePairing(const DumpSide& mine, const DumpSide& golden, std::vector<bool>& used)
       : mine_(mine), golden_(golden), used_(used) {}
 
-  /// Joins `ours` with `theirs`; one golden tensor may serve them all when `shared`. `pairs` are by the numbers
-  /// of mine.
+  /// Joins `ours` with `theirs`; one golden tensor may serve all when `shared`. `pairs`: by numbers of mine.
   void pair(const std::vector<NamedTensor>& ours, const std::vector<std::size_t>& theirs, bool shared,
             TensorPairs& pairs) {
     if (theirs.size() == 1 && (shared || ours.size() == 1)) {
@@ -376,6 +374,7 @@ std::vector<SameNamed> namesakes_of(const DumpSide& mine, const DumpSide& golden
   std::vector<SameNamed> all;
   const GoldenPlaces places(mine, golden);
   const OnlyName implied = implied_name(mine, golden);
+  const UnscopedOps my_ops(mine), golden_ops(golden);
   for (std::size_t number = 0; number < mine.tensors.size(); ++number) {
     const DumpTensor& tensor = mine.tensors[number];
     const DumpFile& file = mine.files[tensor.file];
@@ -384,7 +383,9 @@ std::vector<SameNamed> namesakes_of(const DumpSide& mine, const DumpSide& golden
     const std::string place = implied.place ? *implied.place : places.golden_place(file.place);
     bool by_original = false;
     progress.add();
-    const std::optional<GoldenName> found = index.find(place, op, file.type, tensor, by_original);
+    std::optional<GoldenName> found = index.find(place, op, file.type, tensor, by_original);
+    const std::string* const near = found ? nullptr : golden_ops.find(place, op, my_ops, file.place);
+    if (near != nullptr) found = index.find(place, *near, file.type, tensor, by_original);
     if (!found) continue;
     const auto [at, is_new] = known.emplace(Name(found->kind, found->first, file.place), all.size());
     if (is_new) all.push_back({*found, !file.place.empty()});

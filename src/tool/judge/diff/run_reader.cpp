@@ -278,6 +278,8 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     return false;
   }
   TensorSums sums(algorithm());
+  const UnscopedOps ops(side);
+  if (!first_ops_) first_ops_ = ops;
   std::uint64_t bytes = 0;
   for (const DumpTensor& one : side.tensors) bytes += one.data_bytes;
   Progress progress(bytes);
@@ -293,7 +295,8 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
       step = std::stoull(file.place.substr(slash + 1));
     }
     if (!file.type.empty()) tensor.type = without_marks(file.type);
-    tensor.op = without_marks(file.op);
+    const std::string* const first = first_ops_->find(file.place, file.op, ops, file.place);
+    tensor.op = without_marks(first != nullptr ? *first : file.op);
     tensor.is_output = one.is_output;
     tensor.index = one.index;
     tensor.what = dtype_and_shape(one.dtype, one.shape);

@@ -79,6 +79,7 @@ class RunReader {
   std::vector<Source> sources_;
   BesideCards cards_;
   ProvenanceReader provenance_{cards_};
+  std::optional<UnscopedOps> first_ops_;  ///< of the first run that has tensors
   DigestedOps ops_;
   std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
 };

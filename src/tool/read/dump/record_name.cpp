@@ -1,5 +1,7 @@
 #include "src/tool/read/dump/record_name.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -49,6 +51,23 @@ std::string sanitised(std::string_view name) {
   TextWriter writer(memory);
   writer.add_sanitised(name);
   return std::string(writer.text());
+}
+
+std::string_view without_scope(std::string_view name) {
+  constexpr std::string_view kNumber = "-op";
+  const std::size_t at = name.rfind(kNumber);
+  if (at == name.npos || !parse_decimal(name.substr(at + kNumber.size()))) return {};
+  return name.substr(name.find_last_of("_/.", at) + 1);
+}
+
+bool differ_by_scope(std::string_view a, std::string_view b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  if (a.size() == b.size() || !a.ends_with(b) || without_scope(b).empty()) return false;
+  return std::string_view("_/.").find(a[a.size() - b.size() - 1]) != std::string_view::npos;
+}
+
+bool is_asked_for(const std::string& glob, std::string_view op) {
+  return fnmatch(glob.c_str(), std::string(op).c_str(), 0) == 0 || differ_by_scope(sanitised(glob), op);
 }
 
 std::optional<RecordName> parse_record_name(std::string_view file_name) {

@@ -56,19 +56,27 @@ struct RecordPlace {
   bool has_model_id = true;
 };
 
-/// What the end of a directory's path says about the model; nothing when it is not of that form. Refers to
-/// `directory`.
+/// What the end of a directory's path says about the model; nothing for another form. Refers to `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
 
 /// Whether the directory is one of the model of that name and id.
 bool is_of_model(const RecordPlace& place, std::string_view name, std::uint64_t id);
 
-/// The device, or MindSpore's rank, whose directory holds that of the model; 0 where none is told. `place`
-/// refers to `directory`.
+/// The device, or MindSpore's rank, whose directory holds that of the model; 0: none. In `directory`.
 std::uint64_t device_of(std::string_view directory, const RecordPlace& place);
 
 /// `name` as the core writes it in a path.
 std::string sanitised(std::string_view name);
+
+/// What versions of MindSpore that cut the scope leave of an operator's name: "Conv2D-op12" of
+/// "Default_conv1-Conv2d_Conv2D-op12". Empty: the name is none of MindSpore's.
+std::string_view without_scope(std::string_view name);
+
+/// Whether one name is the end of the other, behind its scope.
+bool differ_by_scope(std::string_view a, std::string_view b);
+
+/// Whether an operator is one that `glob` asks for, or would be but for its scope.
+bool is_asked_for(const std::string& glob, std::string_view op);
 
 /// Orders as a person sorts: runs of digits by their number, everything else by its bytes.
 bool natural_less(std::string_view a, std::string_view b);

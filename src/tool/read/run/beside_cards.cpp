@@ -49,7 +49,10 @@ CardedOps::CardedOps(const RunFile& card) {
             producers_.try_emplace(op.outputs[i].name, Producer{&op, static_cast<std::uint32_t>(i)});
         if (!is_new) at->second.op = nullptr;
       }
-      ops_[sanitised(op.desc.name)].push_back(&op);
+      const std::string name = sanitised(op.desc.name);
+      ops_[name].push_back(&op);
+      if (const std::string_view cut = without_scope(name); !cut.empty())
+        unscoped_[std::string(cut)].push_back(&op);
     }
   }
 }
@@ -67,14 +70,21 @@ const RunTensor* CardedOps::tensor(const OpIdentity& op, bool is_output, std::ui
 }
 
 const RunOp* CardedOps::op(const OpIdentity& identity) const {
-  const auto found = ops_.find(std::string(identity.name));
-  if (found == ops_.end()) return nullptr;
-  return only_one(found->second, identity, [](const RunOp* op) -> const OpDesc& { return op->desc; })
-      .value_or(nullptr);
+  const auto desc_of = [](const RunOp* op) -> const OpDesc& { return op->desc; };
+  return only_one(named(identity.name), identity, desc_of).value_or(nullptr);
+}
+
+std::vector<const RunOp*> CardedOps::named(std::string_view name) const {
+  if (const auto found = ops_.find(std::string(name)); found != ops_.end()) return found->second;
+  const auto found = unscoped_.find(std::string(without_scope(name)));
+  if (found == unscoped_.end()) return {};
+  std::vector<const RunOp*> ops = found->second;
+  std::erase_if(ops, [&](const RunOp* op) { return !differ_by_scope(sanitised(op->desc.name), name); });
+  return ops;
 }
 
 bool CardedOps::is_ambiguous(const OpIdentity& identity) const {
-  return ops_.contains(std::string(identity.name)) && op(identity) == nullptr;
+  return !named(identity.name).empty() && op(identity) == nullptr;
 }
 
 std::optional<CardedOps::Output> CardedOps::producer(const OpIdentity& op, std::uint32_t input) const {

@@ -98,8 +98,12 @@ class CardedOps {
     std::uint32_t index = 0;
   };
 
+  /// With or without MindSpore's scope, if the card has none of just that name.
+  std::vector<const RunOp*> named(std::string_view name) const;
+
   std::unordered_map<std::string_view, Producer> producers_;  ///< by the names of tensors
   std::unordered_map<std::string, std::vector<const RunOp*>> ops_;
+  std::unordered_map<std::string, std::vector<const RunOp*>> unscoped_;
 };
 
 /// A card that lies in a dump.
