@@ -20,8 +20,7 @@ ROOT, CXX = '', ''
 STRICT = '-O0 -Wall -Wextra -Wshadow -Werror'
 PLACE = re.compile(r'^ *(?://|/\*) FILL IN (\d):.*?(?://|/\*) End of \1\.(?: \*/)?$', re.S | re.M)
 
-# The memory holds every float with the other sign, the flash is NOR of another size in another file, and time begins
-# in November 2023.
+# The memory holds floats with the other sign, the flash is another NOR, and time begins in 2023.
 FILLED = ['''
     for (std::size_t i = 0; i < bytes; ++i)
       to[i] = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from))[i] ^

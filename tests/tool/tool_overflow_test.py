@@ -288,9 +288,17 @@ class Faults(Case):
     def test_exception_scenes(self):
         for scene in ('lite_exception', 'aic_err_brief_dump', 'aic_err_detail_dump'):
             self.assertRegex(self.exception(scene), r'^exception_info\.4\.1\.20[0-9]{15}$')
+            shown = self.run_tool('show', 'dump')[0]
+            self.assertRegex(shown, r'\nexception_info +exception_info\.4\.1 +1 +4 +20')
+            # A card names the operator, one of several does not.
+            self.assertRegex(self.run_tool('show', 'dump', '--model', 'run.json')[0], r'\nT +b +1 +4 +20')
+            run = dict(self.RUN, models=self.RUN['models'] + [dict(self.RUN['models'][0], name='n', id=9)])
+            self.write('two.json', json.dumps(run))
+            self.assertIn('ambiguous: several', self.run_tool('show', 'dump', '--model', 'two.json')[0])
             shutil.rmtree(self.path('dump'))
         name = self.exception('aic_err_norm_dump')
         self.assertRegex(name, r'^T\.b\.1\.20[0-9]{15}$')
+        self.assertRegex(self.run_tool('show', 'dump')[0], r'\nT +b +1 +- +20')
         self.run_tool('convert', '-d', 'dump/extra-info/data-dump/0/' + name, '-out', 'arrays')
         self.assertEqual(self.files('arrays'), [name + '.input.0.npy', name + '.output.0.npy'])
 

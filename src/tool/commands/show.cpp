@@ -152,6 +152,8 @@ class Show {
     if (!filter_.takes(record.name, record.place)) return true;
     if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
     record.card = card_ != nullptr ? card_ : beside_.of(directory_of(found));
+    if (record.card != nullptr && record.name && record.name->type == kFailureType)
+      record.failed = record.card->op(identity_of(*record.name));
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
         lite     ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())

@@ -105,7 +105,8 @@ void JsonListing::write_head(const ShownRecord& record) {
   if (record.name && record.name->name_only) {
     json_.key("name").text(record.name->name);
   } else if (record.name) {
-    json_.key("type").text(record.name->type).key("name").text(record.name->name);
+    json_.key("type").text(record.type()).key("name").text(record.op());
+    if (is_ambiguous(record)) json_.key("ambiguous").flag(true);
     json_.key("task").number(record.name->task);
     if (record.name->stream != UINT64_MAX) json_.key("stream").number(record.name->stream);
     json_.key("unix_us").number(record.unix_us);

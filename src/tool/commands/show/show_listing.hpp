@@ -33,6 +33,10 @@ struct ShownRecord {
       format{};                     ///< of its tensor, as the file's name spells it; empty: not known
   const CardedOps* card = nullptr;  ///< of its model; null: not known
   std::uint64_t unix_us = 0;        ///< of `name`, moved as the journal says that the clock was set
+  const RunOp* failed = nullptr;    ///< the card's operator of a record that tells its task and stream alone
+
+  std::string_view type() const { return failed != nullptr ? failed->desc.type : name->type; }
+  std::string_view op() const { return failed != nullptr ? failed->desc.name : name->name; }
 };
 
 /// How the tensor is quantised; null where that is not known.

@@ -159,7 +159,7 @@ void TextListing::print_head(const ShownRecord& record) {
   if (record.name && record.name->name_only) {
     print_head("-", printable(record.name->name), "-", "-", "-", step, model);
   } else if (record.name) {
-    print_head(printable(record.name->type), printable(record.name->name), id_text(record.name->task),
+    print_head(printable(record.type()), printable(record.op()), id_text(record.name->task),
                id_text(record.name->stream), time_text(record.unix_us), step, model);
   } else {
     print_head("-", printable(record.found.real_name), "-", "-", "-", step, model);
@@ -271,10 +271,10 @@ void SortedListing::add(const ShownRecord& record, Numbers numbers, std::vector<
   ++sums_.tensors;
   if (record.place) numbers[0] = static_cast<double>(record.place->step);
   if (numbers[2] && numbers[3]) numbers[6] = std::max(std::fabs(*numbers[2]), std::fabs(*numbers[3]));
-  Row row = {numbers,
-             {record.name ? std::string(record.name->name) : record.found.real_name,
-              record.name ? std::string(record.name->type) : "",
-              record.place ? std::string(record.place->model) : "-"}};
+  Row row = {
+      numbers,
+      {record.name ? std::string(record.op()) : record.found.real_name,
+       record.name ? std::string(record.type()) : "", record.place ? std::string(record.place->model) : "-"}};
   row.cells.insert(row.cells.end(), of_tensor.begin(), of_tensor.end());
   for (std::optional<double>& number : row.numbers) {
     row.cells.push_back(number ? number_text(*number) : "-");

@@ -747,6 +747,13 @@ std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
                                [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
   std::size_t ambiguous = 0;
   if (!any) return ambiguous;
+  for (DumpFile& file : side.files) {
+    const CardedOps* const found = file.type == kFailureType ? card_of(file.path) : nullptr;
+    const RunOp* const op = found != nullptr ? found->op(identity_of(file)) : nullptr;
+    if (op == nullptr) continue;
+    file.type = sanitised(op->desc.type);
+    file.op = sanitised(op->desc.name);
+  }
   change_tensors(side, [&](DumpTensor& tensor) {
     const DumpFile& file = side.files[tensor.file];
     const CardedOps* const found = card_of(file.path);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "opdump/base/text.hpp"
 #include "opdump/types/format.hpp"
@@ -23,11 +25,27 @@ std::string_view cut_last(std::string_view& text, char separator) {
   return part;
 }
 
+constexpr std::size_t kFailureDigits = 17;
+
 /// Whether the parts of a name are those of one of `whole` or `longer` parts without its fourth, the stream.
 bool lacks_only_stream(std::span<const std::string_view> parts, std::size_t whole, std::size_t longer) {
   constexpr std::size_t kTimeDigits = 16;
   if (parts.size() + 1 != whole && parts.size() + 1 != longer) return false;
-  return parts[3].size() == kTimeDigits;
+  return parts[3].size() == kTimeDigits || parts[3].size() == kFailureDigits;
+}
+
+/// Of YYYYMMDDHHMMSSmmm.
+std::uint64_t calendar_us(std::uint64_t digits) {
+  const auto cut = [&digits](std::uint64_t base) {
+    return static_cast<int>(std::exchange(digits, digits / base) % base);
+  };
+  const int milliseconds = cut(1000);
+  std::tm time{};
+  for (int* const part : {&time.tm_sec, &time.tm_min, &time.tm_hour, &time.tm_mday, &time.tm_mon})
+    *part = cut(100);
+  time.tm_mon -= 1;
+  time.tm_year = static_cast<int>(digits) - 1900;
+  return static_cast<std::uint64_t>(timegm(&time)) * 1'000'000 + static_cast<unsigned>(milliseconds) * 1000u;
 }
 
 }  // namespace
@@ -90,6 +108,7 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
   }
   constexpr std::size_t kTime = 4;
   const bool has_stream = count == kShort || count == kLong;
+  const bool failed = count == kTime && parts[kTime - 1].size() == kFailureDigits;
   if (!has_stream) {
     if (!lacks_only_stream(std::span(parts).first(count), kShort, kLong)) return std::nullopt;
     std::copy_backward(parts.begin() + kTime - 1, parts.end() - 1, parts.end());
@@ -104,11 +123,13 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
   }
   constexpr std::size_t kContext = 6;
   constexpr std::size_t kThread = 7;
+  const std::optional<std::uint64_t> stream =
+      failed && parts[0] == kFailureType ? parse_decimal(parts[1]) : std::nullopt;
   return RecordName{.type = parts[0],
-                    .name = parts[1],
+                    .name = stream ? file_name.substr(0, file_name.rfind('.')) : parts[1],
                     .task = numbers[2],
-                    .stream = has_stream ? numbers[3] : UINT64_MAX,
-                    .unix_us = numbers[kTime],
+                    .stream = has_stream ? numbers[3] : stream.value_or(UINT64_MAX),
+                    .unix_us = failed ? calendar_us(numbers[kTime]) : numbers[kTime],
                     .has_thread = count == kLong,
                     .context = numbers[kContext],
                     .thread = numbers[kThread]};

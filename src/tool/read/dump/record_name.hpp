@@ -12,7 +12,8 @@ namespace opdump::tool {
 
 /// What a dump file's name says: `{type}.{name}.{task}.{stream}.{microseconds}`, which `.{task
 /// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of
-/// the task; a name without a count may lack the stream, if its time has 16 digits.
+/// the task; a name without a count may lack the stream, if its time has 16 digits. Of an operator that failed
+/// it is `exception_info.{stream}.{task}` or `{type}.{name}.{task}`, and a local time of 17 digits.
 struct RecordName {
   std::string_view type{};
   std::string_view name{};
@@ -26,6 +27,9 @@ struct RecordName {
   std::uint64_t context = 0;
   std::uint64_t thread = 0;
 };
+
+/// The type of an operator that failed whose record tells task and stream alone, as its name does too.
+inline constexpr std::string_view kFailureType = "exception_info";
 
 /// Takes a file name apart; nothing when it is not of that form. Refers to `file_name`.
 std::optional<RecordName> parse_record_name(std::string_view file_name);
@@ -43,8 +47,7 @@ struct TensorName {
 /// As `parse_record_name`.
 std::optional<TensorName> parse_tensor_name(std::string_view file_name);
 
-/// The record's name in the name of any file of a dump: a record, a single tensor, or statistics. A tensor of
-/// MindSpore Lite tells the name only.
+/// The record's name in the name of any file of a dump. A tensor of MindSpore Lite tells the name only.
 std::optional<RecordName> find_record_name(std::string_view file_name);
 
 /// Where a directory lies in a dump: `{time}/{device}/{model}/{model id}/{step}`, or
@@ -99,8 +102,7 @@ struct LiteName {
 /// Takes a file name apart; nothing when it is not of that form. Refers to `file_name`.
 std::optional<LiteName> parse_lite_name(std::string_view file_name);
 
-/// What the tensor of such a name is, without its bytes. A dtype that is not told is `undefined`, and a
-/// format that only MindSpore Lite knows is ND.
+/// What the tensor of such a name is, without its bytes. Unknown dtypes are `undefined`, formats ND.
 RecordTensor named_tensor(const LiteName& name);
 
 /// Where such a file's directory lies: `{network}/{step}`, of which the tool makes one for each run. Nothing

@@ -52,7 +52,10 @@ CardedOps::CardedOps(const RunFile& card) {
       const std::string name = sanitised(op.desc.name);
       ops_[name].push_back(&op);
       if (const std::string_view cut = without_scope(name); !cut.empty())
-        unscoped_[std::string(cut)].push_back(&op);
+        others_[std::string(cut)].push_back(&op);
+      others_[std::string(kFailureType) + '.' + std::to_string(op.desc.stream_id) + '.' +
+              std::to_string(op.desc.task_id)]
+          .push_back(&op);
     }
   }
 }
@@ -76,10 +79,12 @@ const RunOp* CardedOps::op(const OpIdentity& identity) const {
 
 std::vector<const RunOp*> CardedOps::named(std::string_view name) const {
   if (const auto found = ops_.find(std::string(name)); found != ops_.end()) return found->second;
-  const auto found = unscoped_.find(std::string(without_scope(name)));
-  if (found == unscoped_.end()) return {};
+  const bool failed = name.starts_with(kFailureType);
+  const auto found = others_.find(std::string(failed ? name : without_scope(name)));
+  if (found == others_.end()) return {};
   std::vector<const RunOp*> ops = found->second;
-  std::erase_if(ops, [&](const RunOp* op) { return !differ_by_scope(sanitised(op->desc.name), name); });
+  std::erase_if(ops,
+                [&](const RunOp* op) { return !failed && !differ_by_scope(sanitised(op->desc.name), name); });
   return ops;
 }
 
@@ -123,15 +128,18 @@ const CardedOps* BesideCards::of(const std::string& directory) {
 
 const CardedOps* BesideCards::find(const std::string& directory) {
   const std::optional<RecordPlace> place = parse_record_place(directory);
-  if (!place) return nullptr;
+  const std::string_view above =
+      std::string_view(directory).substr(0, directory.find_last_not_of("0123456789/") + 1);
+  if (!place && !above.ends_with("/extra-info/data-dump")) return nullptr;
   const auto [card, other] = files_.above(directory, [&](const BesideCard& each) {
-    return is_of_model(*place, each.model().name, each.model().id);
+    return !place || is_of_model(*place, each.model().name, each.model().id);
   });
   if (other == nullptr) return card == nullptr ? nullptr : &*card->ops;
   const std::string both = card->path + " and " + other->path;
   if (told_.insert(both).second)
-    note_("no card is used for model \"" + printable(card->model().name) + "\", as " + both +
-          " are both of it; name one with --model");
+    note_("no card is used for " +
+          (place ? "model \"" + printable(card->model().name) + '"' : std::string("operators that failed")) +
+          ", as " + both + (place ? " are both of it" : " may have them") + "; name one with --model");
   return nullptr;
 }
 

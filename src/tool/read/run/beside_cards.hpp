@@ -98,12 +98,13 @@ class CardedOps {
     std::uint32_t index = 0;
   };
 
-  /// With or without MindSpore's scope, if the card has none of just that name.
+  /// Where the card has none of just that name: with or without MindSpore's scope, or of the stream and task
+  /// that stand in place of a name.
   std::vector<const RunOp*> named(std::string_view name) const;
 
   std::unordered_map<std::string_view, Producer> producers_;  ///< by the names of tensors
   std::unordered_map<std::string, std::vector<const RunOp*>> ops_;
-  std::unordered_map<std::string, std::vector<const RunOp*>> unscoped_;
+  std::unordered_map<std::string, std::vector<const RunOp*>> others_;
 };
 
 /// A card that lies in a dump.
