@@ -33,8 +33,8 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *A loss of power.* `remains` tells after a boot which steps of an earlier one the area holds, and
 /// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later
-/// objects, each is there whole or was never committed. A last step whose bytes end inside an object is torn,
-/// and is not handed on. When power is lost during a write-out, its steps are handed on again: the sink is
+/// objects, each is there whole or was never committed. Of a last step whose bytes end inside an object,
+/// which is torn, the whole objects are handed on, and a line says so. When power is lost during a write-out, its steps are handed on again: the sink is
 /// synced before the area says that a step was written out.
 ///
 /// *Account.* Each object that was committed is kept; or is `let_go` with its step, because that is too old
@@ -48,6 +48,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 ///     opdump-history,1                          format version
 ///     written,BOOT,CAUSE,FIRST,LAST,OBJECTS,LOST  steps FIRST to LAST of that boot: OBJECTS were handed on
+///     torn,STEP,OBJECTS                         the last of them is torn: OBJECTS, of how many nobody knows
 ///     let_go,OBJECTS                            of this boot so far
 ///     too_large,STEP,STEPS                      and the latest of the STEPS that were, if any
 ///     refused,OBJECTS                           for want of room, if any
@@ -82,8 +83,7 @@ class BasicFlashHistory final : public Base {
   /// Of root, directory and file together.
   static constexpr std::uint32_t kMaxNameBytes = HistoryOut::kMaxNameBytes;
 
-  /// Bytes that one call of `hand_on_some` hands on beyond its budget, or the largest piece that was
-  /// appended.
+  /// Bytes that one call of `hand_on_some` hands on beyond its budget, or the largest piece appended.
   static constexpr std::uint32_t kRunBytes = 1024;
 
   static constexpr std::size_t memory_bytes(std::uint32_t history_steps) {
@@ -158,8 +158,7 @@ class BasicFlashHistory final : public Base {
   /// From now on only `hand_on_some` hands on. While nothing is being handed on.
   void hand_on_in_pieces() { in_pieces_ = true; }
 
-  /// Hands on about `budget_bytes`, names included. True while there is more; on the drain context, after
-  /// `hand_on_in_pieces`.
+  /// Hands on about `budget_bytes`, names included. True: there is more. Only after `hand_on_in_pieces`.
   bool hand_on_some(std::size_t budget_bytes) {
     look_for_trigger();
     while (walking_ && budget_bytes != 0) {
@@ -187,12 +186,13 @@ class BasicFlashHistory final : public Base {
   [[nodiscard]] Status hand_on_remains() {
     if (walking_) return Status::unfinished;
     const Remains& found = remains_.found();
-    if (found.objects == 0 || tape_.is_gone(remains_.place().sequence)) return Status::not_found;
+    const std::uint32_t objects = found.objects + found.torn_objects;
+    if (objects == 0 || tape_.is_gone(remains_.place().sequence)) return Status::not_found;
     walking_ = of_remains_ = true;
     start_walk(remains_.place(), WriteOutCause::remains);
-    out_.start(found.first_step, found.last_step, 0);
-    out_.expect(found.objects);
-    remains_.take();
+    out_.start(found.first_step, found.last_step + (found.torn_objects != 0 ? 1 : 0), 0);
+    out_.expect(objects);
+    torn_objects_ = remains_.take();
     if (!in_pieces_) hand_on_all();
     return Status::ok;
   }
@@ -571,10 +571,11 @@ class BasicFlashHistory final : public Base {
     if (sink_.sync() == Status::ok) static_cast<void>(tape_.mark(mark));
     drop_gone();
     tell(mark);
+    torn_objects_ = 0;
   }
 
   void tell(const WrittenOutMark& mark) {
-    const Bytes part = as_bytes(history_lines(out_.line_memory(), mark, counts_));
+    const Bytes part = as_bytes(history_lines(out_.line_memory(), mark, torn_objects_, counts_));
     if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++counts_.untold;
   }
 
@@ -606,6 +607,7 @@ class BasicFlashHistory final : public Base {
   std::uint32_t write_outs_refused_ = 0;
   std::uint32_t records_before_ = 0;
   RemainsSearch remains_;
+  std::uint32_t torn_objects_ = 0;  // of the last step of remains that are handed on
 
   std::uint32_t triggers_ = 0;
   std::uint32_t handed_before_ = 0;

@@ -524,14 +524,14 @@ bool hold_after_cut(const HistorySetup& setup, FlashEmulator& part, const Histor
   if (remains.boot > boot || (remains.boot == 0 && promises.synced != 0))
     broken += "boot " + std::to_string(remains.boot) + "\n";
   const Status handed = after.history.hand_on_remains();
-  if (handed != (remains.objects != 0 ? Status::ok : Status::not_found))
+  const std::size_t objects = remains.objects + remains.torn_objects;
+  if (handed != (objects != 0 ? Status::ok : Status::not_found))
     broken += "hand_on_remains: " + std::string(to_string(handed)) + "\n";
   const std::vector<std::string> files = files_of(after.inner);
   // Cells that are undecided may read otherwise a moment later.
   const bool steady = !part.unsteady;
-  if (steady && (files.size() != remains.objects || after.history.lost() != 0))
-    broken +=
-        "told " + std::to_string(remains.objects) + ", handed on " + std::to_string(files.size()) + "\n";
+  if (steady && (files.size() != objects || after.history.lost() != 0))
+    broken += "told " + std::to_string(objects) + ", handed on " + std::to_string(files.size()) + "\n";
   // Those that were committed, in order, none left out but at the ends.
   const auto first = files.empty()
                          ? promises.committed.end()
@@ -547,10 +547,13 @@ bool hold_after_cut(const HistorySetup& setup, FlashEmulator& part, const Histor
   const std::set<std::string> there(files.begin(), files.end());
   for (std::size_t i = 0; i < promises.synced && remains.boot == boot; ++i) {
     const std::uint64_t step = promises.step_of[i];
-    if (step < remains.first_step || step > remains.last_step) continue;
+    if (step < remains.first_step || step > remains.last_step + (remains.torn ? 1 : 0)) continue;
     if (!there.contains(promises.committed[i])) broken += "lost: " + promises.committed[i] + "\n";
   }
-  // What was synced last is there, unless its step is torn.
+  const std::string torn = "torn," + std::to_string(remains.last_step + 1) + ',';
+  const std::string& lines = after.inner.journals["/dump|20260101000000|opdump.history"];
+  if ((lines.find(torn + std::to_string(remains.torn_objects)) != lines.npos) != (remains.torn_objects != 0))
+    broken += "the line of a torn step: " + lines;
   if (promises.synced != 0 && remains.boot == boot && !remains.written_out) {
     const std::uint64_t step = promises.step_of[promises.synced - 1];
     if (step > remains.last_step + (remains.torn ? 1 : 0)) broken += "a synced step is missing\n";
@@ -567,7 +570,7 @@ bool hold_after_cut(const HistorySetup& setup, FlashEmulator& part, const Histor
   if (part.violation != nullptr || after.flash.violation != nullptr) broken += "a rule of the part\n";
   const auto again = after.history.remains(boot + 1);
   if (files.size() != 0 && again.status() != Status::unfinished && again.value().boot == boot &&
-      !again.value().written_out && !remains.torn)
+      !again.value().written_out && (!remains.torn || remains.torn_objects != 0))
     broken += "does not know what it has handed on\n";
   return remains.first_step > 1;
 }

@@ -72,6 +72,11 @@ class Never(Case):
         return [tuple(f[key] for key in ('cause', 'model', 'type', 'name', 'first_step', 'last_step') if key in f)
                 for f in findings if f['kind'] == 'never']
 
+    def test_a_torn_step_of_a_history_is_told(self):
+        self.write('dump/20260101000000/opdump.history', 'opdump-history,1\nwritten,1,remains,3,5,7,0\ntorn,5,2\n')
+        for command in ('verify', 'show'):
+            self.assertIn('step 5: torn, objects 2 of ?', self.run_tool(command, 'dump', expect=1)[0])
+
     def test_a_name_that_no_operator_has(self):
         self.config(dump_list=[{'model_name': 'net', 'layer': ['fc', 'model/conv,9']}])
         self.replay()

@@ -27,9 +27,9 @@ constexpr std::string_view history_cause_word(WriteOutCause cause) {
   return number < std::size(kWords) ? kWords[number] : "unknown";
 }
 
-/// The lines of `opdump.history` for one write-out, in `memory`.
+/// The lines of `opdump.history` for one write-out, in `memory`. `torn`: objects of its last step, if that is.
 [[gnu::noinline]] inline std::string_view history_lines(std::span<char> memory, const WrittenOutMark& mark,
-                                                        const HistoryCounts& counts) {
+                                                        std::uint32_t torn, const HistoryCounts& counts) {
   TextWriter line(memory);
   const auto add = [&line](std::string_view before, std::uint64_t number) {
     line.add(before);
@@ -41,6 +41,10 @@ constexpr std::string_view history_cause_word(WriteOutCause cause) {
   add(",", mark.last);
   add(",", mark.objects);
   add(",", mark.lost);
+  if (torn != 0) {
+    add("\ntorn,", mark.last);
+    add(",", torn);
+  }
   add("\nlet_go,", counts.let_go);
   if (counts.too_large != 0) {
     add("\ntoo_large,", counts.too_large_step);

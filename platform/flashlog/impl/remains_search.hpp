@@ -9,12 +9,13 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// What a tape holds of an earlier boot.
 struct HistoryRemains {
-  std::uint32_t boot = 0;        ///< 0: there is nothing
-  std::uint64_t first_step = 0;  ///< of what was not written out, as that boot counted
-  std::uint64_t last_step = 0;   ///< the last whole one; less than `first_step` when there is none
-  std::uint32_t objects = 0;     ///< of these
-  bool torn = false;             ///< the step behind them is
-  bool written_out = false;      ///< all that is there was
+  std::uint32_t boot = 0;          ///< 0: there is nothing
+  std::uint64_t first_step = 0;    ///< of what was not written out, as that boot counted
+  std::uint64_t last_step = 0;     ///< the last whole one; less than `first_step` when there is none
+  std::uint32_t objects = 0;       ///< of these
+  bool torn = false;               ///< the step behind them is: power went before it was whole
+  std::uint32_t torn_objects = 0;  ///< of that step, which are handed on too
+  bool written_out = false;        ///< all that is there was
 };
 
 /// Finds what a tape holds of the boots before this one.
@@ -41,8 +42,12 @@ class RemainsSearch {
   /// Where the entries of that boot begin.
   const HistoryTape::Place& place() const { return place_; }
 
-  /// What was found is handed on now.
-  void take() { found_.objects = 0; }
+  /// What was found is handed on now. Returns how many objects of a torn step are.
+  std::uint32_t take() {
+    const std::uint32_t torn = found_.torn_objects;
+    found_.objects = found_.torn_objects = 0;
+    return torn;
+  }
 
  private:
   using Place = HistoryTape::Place;
@@ -65,6 +70,7 @@ class RemainsSearch {
     const std::uint64_t behind = seen.written_until + 1;
     found_.torn = look_along(tape, out, at, behind);
     found_.objects = seen.objects + (found_.torn ? 0 : seen.latest_objects);
+    found_.torn_objects = found_.torn ? seen.latest_objects : 0;
     found_.last_step = seen.last_step - (found_.torn ? 1 : 0);
     found_.first_step = seen.first_step > behind ? seen.first_step : behind;
     found_.written_out = seen.last_step < behind;
@@ -72,8 +78,7 @@ class RemainsSearch {
     return seen.last_step != 0;
   }
 
-  /// Looks at all the entries of a boot, and counts those of steps from `from` on. Whether the last step is
-  /// torn.
+  /// Looks at all entries of a boot, and counts those of steps from `from` on. Whether the last one is torn.
   static bool look_along(HistoryTape& tape, HistoryOut& out, Place at, std::uint64_t from) {
     out.look(from);
     for (bool torn = false;;) {

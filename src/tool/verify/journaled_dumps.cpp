@@ -8,6 +8,7 @@
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
+#include "src/tool/read/journal/journal_reader.hpp"
 
 namespace opdump::tool {
 
@@ -100,6 +101,10 @@ void find_named(const std::string& directory, const std::string& name, std::vect
   JournaledDump dump = {directory, {}};
   for (const DirectoryEntry& entry : entries) {
     JournalName journal;
+    if (entry.name == kHistoryFile) {
+      for (const std::string& step : torn_steps(path_of(directory, entry.name)))
+        findings.add(FindingKind::part, true, {directory, step}, {{"path", directory}, {"message", step}});
+    }
     if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
     dump.journals.push_back(entry.name);
     struct stat status {};

@@ -58,6 +58,10 @@ std::vector<FoundFile> journals_among(const std::vector<FoundFile>& files) {
 }  // namespace
 
 void tell_firings(const std::vector<FoundFile>& files, const std::function<void(const std::string&)>& tell) {
+  for (const FoundFile& file : files) {
+    if (file.real_name != kHistoryFile) continue;
+    for (const std::string& step : torn_steps(file.path)) tell(step);
+  }
   const std::vector<FoundFile> journals = journals_among(files);
   std::uint64_t bytes = 0;
   for (const FoundFile& journal : journals) bytes += bytes_of(journal);

@@ -10,7 +10,9 @@
 
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/record_view.hpp"
+#include "src/config/text/display_text.hpp"
 #include "src/tool/read/dump/beside_files.hpp"
+#include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
 
@@ -92,6 +94,18 @@ JournalReader::Next JournalReader::next() {
     looked = end_ - first_;  // `fill` moves what is left to the start
     if (!fill()) return Next::failed;
   }
+}
+
+std::vector<std::string> torn_steps(const std::string& path) {
+  std::vector<std::string> steps;
+  JournalReader reader;
+  if (!reader.open(path)) return steps;
+  while (reader.next() == JournalReader::Next::line) {
+    std::vector<std::string> cells;
+    if (split_row(reader.line(), ',', cells) && cells.size() == 3 && cells[0] == "torn")
+      steps.push_back("step " + printable(cells[1]) + ": torn, objects " + printable(cells[2]) + " of ?");
+  }
+  return steps;
 }
 
 RecordPaths::RecordPaths(const DumpForm& form, std::uint32_t device) {

@@ -60,6 +60,12 @@ class JournalReader {
   std::uint64_t bytes_ = 0;
 };
 
+/// The account of a history in flash, beside its objects.
+inline constexpr std::string_view kHistoryFile = "opdump.history";
+
+/// "step 12: torn, objects 3 of ?" for each step of which such an account says that power took the rest.
+std::vector<std::string> torn_steps(const std::string& path);
+
 /// What became of the records of one operator.
 struct RecordCounts {
   std::uint64_t written = 0;
