@@ -30,6 +30,33 @@
 #error "OPDUMP_ALL_STATISTICS is gone: OPDUMP_SMALL_CODE=1 has statistics of few dtypes, other builds of all"
 #endif
 
+/// The profile, which every other default below follows from: small, firmware or full, as the README beside
+/// this header has them in a table. Unless told, small where there is no operating system. A knob that is set
+/// by itself counts.
+#ifndef OPDUMP_PROFILE
+#if __STDC_HOSTED__ && (defined __unix__ || defined __APPLE__ || defined _WIN32)
+#define OPDUMP_PROFILE full
+#else
+#define OPDUMP_PROFILE small
+#endif
+#endif
+
+#define OPDUMP_JOIN_(a, b) a##b
+#define OPDUMP_JOIN(a, b) OPDUMP_JOIN_(a, b)
+#define OPDUMP_PROFILE_small 1
+#define OPDUMP_PROFILE_firmware 2
+#define OPDUMP_PROFILE_full 3
+#if OPDUMP_JOIN(OPDUMP_PROFILE_, OPDUMP_PROFILE) == 1
+#define OPDUMP_BY_PROFILE(small_, firmware_, full_) small_
+#elif OPDUMP_JOIN(OPDUMP_PROFILE_, OPDUMP_PROFILE) == 2
+#define OPDUMP_BY_PROFILE(small_, firmware_, full_) firmware_
+#elif OPDUMP_JOIN(OPDUMP_PROFILE_, OPDUMP_PROFILE) == 3
+#define OPDUMP_BY_PROFILE(small_, firmware_, full_) full_
+#else
+#error "OPDUMP_PROFILE is small, firmware or full"
+#include "OPDUMP_PROFILE is small, firmware or full"
+#endif
+
 /// 1: capture is compiled in. 0: no call of a recorder leaves code or data where it stands; `wants` is a
 /// constant false.
 #ifndef OPDUMP_ENABLED
@@ -50,18 +77,14 @@
 /// Recorders (threads, streams, interrupt handlers) that one session can serve, 1 to 254. Costs one recorder
 /// of static RAM each (tests/bench/README.md).
 #ifndef OPDUMP_MAX_RECORDERS
-#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
-#define OPDUMP_MAX_RECORDERS 2
-#else
-#define OPDUMP_MAX_RECORDERS 8
-#endif
+#define OPDUMP_MAX_RECORDERS OPDUMP_BY_PROFILE(1, 2, 8)
 #endif
 
 /// Configs that a session may have in use at once, 1 to 254: the latest one, and older ones whose models are
 /// still loaded. Each costs about 100 bytes of RAM on a 32-bit machine, 130 on a 64-bit one, and 40 for each
 /// recorder. A session may be given memory for more (`SessionParts::more_configs`).
 #ifndef OPDUMP_MAX_CONFIGS
-#define OPDUMP_MAX_CONFIGS 4
+#define OPDUMP_MAX_CONFIGS OPDUMP_BY_PROFILE(1, 1, 4)
 #endif
 
 /// 1: sessions write a journal, by which a dump proves that it is complete. 0: none, whatever JournalDetail
@@ -76,7 +99,7 @@
 /// that is `WhenFull::drop`, which saves about 300 bytes of code on a Cortex-M. 0: configs that ask for
 /// statistics are not supported either, which saves about 3 KiB more.
 #ifndef OPDUMP_STATISTICS
-#define OPDUMP_STATISTICS 2
+#define OPDUMP_STATISTICS OPDUMP_BY_PROFILE(0, 2, 2)
 #endif
 
 /// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, which suits
@@ -93,7 +116,7 @@
 /// plainly (SmallStatistics), of int8, uint8, float16 and float32 only, and rare dtypes and formats have
 /// their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
 #ifndef OPDUMP_SMALL_CODE
-#define OPDUMP_SMALL_CODE 0
+#define OPDUMP_SMALL_CODE OPDUMP_BY_PROFILE(1, 0, 0)
 #endif
 
 /// 2: configs may ask for the dumps that find a bug: of operators that overflow or fail, of memory that is
@@ -105,7 +128,7 @@
 #if OPDUMP_SMALL_CODE
 #define OPDUMP_FAULTS 0
 #else
-#define OPDUMP_FAULTS 2
+#define OPDUMP_FAULTS OPDUMP_BY_PROFILE(0, 0, 2)
 #endif
 #endif
 
@@ -117,11 +140,7 @@
 
 /// Bytes of constant tables for CRC-32: 64 (about 14 instructions per byte) or 8192 (about 2).
 #ifndef OPDUMP_CRC_TABLE_BYTES
-#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
-#define OPDUMP_CRC_TABLE_BYTES 64
-#else
-#define OPDUMP_CRC_TABLE_BYTES 8192
-#endif
+#define OPDUMP_CRC_TABLE_BYTES OPDUMP_BY_PROFILE(64, 64, 8192)
 #endif
 
 /// The dialects of configs that are read, as a sum: 1 CANN's acl.json, 2 MindSpore's data_dump.json, 4

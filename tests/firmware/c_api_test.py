@@ -13,9 +13,8 @@ from emulated import build, execute, skip_without_tools
 SOURCES = ('callback_sink clock config extras faults fed_flash flash_log history_sink log model op_counts provenance recorder '
            'sealed_sink session single_op sink status').split()
 BELOW = ('src/format/relayout.cpp', 'src/kernels/statistics/kernels.cpp', 'src/kernels/non_finite.cpp', 'src/config/blob/plan.cpp')
-PROFILES = ('', 'OPDUMP_SMALL_CODE=1', 'OPDUMP_SMALL_CODE=1 OPDUMP_STATISTICS=0 OPDUMP_JOURNAL=0 OPDUMP_WAIT=0',
-            'OPDUMP_SMALL_CODE=1 OPDUMP_STATISTICS=1 OPDUMP_FAULTS=1 OPDUMP_MAX_RECORDERS=1 '
-            'OPDUMP_MAX_CONFIGS=1', 'OPDUMP_FAULTS=0 OPDUMP_STATISTICS=0')
+PROFILES = ('OPDUMP_PROFILE=full OPDUMP_MAX_RECORDERS=2', '', 'OPDUMP_STATISTICS=2', 'OPDUMP_JOURNAL=0 OPDUMP_WAIT=0',
+            'OPDUMP_STATISTICS=1 OPDUMP_FAULTS=1', 'OPDUMP_PROFILE=firmware OPDUMP_STATISTICS=0')
 
 
 def main():

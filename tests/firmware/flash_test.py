@@ -22,7 +22,8 @@ import unittest
 from budget import run
 from emulated import build, skip_without_tools
 
-OPTIMISE = ['-O2', '-ffp-contract=off']
+# On boards too in the profile of the host, whose dump theirs are compared with.
+OPTIMISE = ['-O2', '-ffp-contract=off', '-DOPDUMP_PROFILE=full']
 FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wundef -Werror'.split() + OPTIMISE
 CLANG = '-fno-threadsafe-statics -ffunction-sections -fdata-sections -nostdinc++ -Wno-unused-command-line-argument'.split()
 MIB = 1 << 20

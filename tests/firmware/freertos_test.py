@@ -54,7 +54,7 @@ class FreeRtos(unittest.TestCase):
         cls.program = cls.folder / 'main.elf'
         objects, includes = built_kernel(cls.root, cls.kernel, cls.folder)
         build(cls.root, 'mps2-an385', 'cortex_m', [cls.root / 'tests/firmware/freertos/main.cpp', *objects], cls.program,
-              '-Os', '-mcpu=cortex-m3', *includes)
+              '-Os', '-mcpu=cortex-m3', '-DOPDUMP_PROFILE=firmware', *includes)
 
     def run_firmware(self, steps, interrupts_per_second):
         """Records captured by the task and by the interrupt, written and lost; and the folder of the dump."""

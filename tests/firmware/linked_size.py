@@ -80,6 +80,20 @@ def measure(root, name, rule, virtual, folder, quick):
     return figures, complaints
 
 
+def profile_complaints(root, rules, folder):
+    """Of what a product takes in each profile."""
+    complaints = []
+    for profile, rule in rules.items():
+        program, _ = built(root, f'product-{profile}', {'profile': profile, 'sources': ['tests/firmware/linked/product.cpp']},
+                           folder)
+        session = re.search(r' (\w+) B firmware::session$', run('arm-none-eabi-nm', '-SC', str(program)), re.M)[1]
+        figures = {'flash': flash_of(program), 'session': int(session, 16)}
+        print(f'a product in the profile {profile}:', figures)
+        complaints += [complaint(f'a product in the profile {profile}, {what} in bytes', figures[what], rule[what])
+                       for what in figures]
+    return complaints
+
+
 def plain(function):
     """A name without its namespaces."""
     return re.sub(r'(opdump|flashlog|c_api|knobs_\w+|\(anonymous namespace\))::', '',

@@ -60,7 +60,7 @@ firmware_target() {
     cortex-*)
       # shellcheck disable=SC2046  # a list of options
       run "$1" '' $(cross_files build/tests/root.ini tests/firmware/cross/arm-none-eabi.ini \
-        "tests/firmware/cross/$1.ini") -Dbuildtype=minsize -Ddebug=false
+        "tests/firmware/cross/$1.ini") -Dbuildtype=minsize -Ddebug=false -Dprofile=full
       ;;
     *)
       # shellcheck disable=SC2046  # a list of options

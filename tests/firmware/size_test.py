@@ -26,7 +26,7 @@ from budget import SKIP, complaint, readme, run
 from callgraph import CallGraph
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'package'))
-from linked_size import linked_rows, linked_table
+from linked_size import linked_rows, linked_table, profile_complaints
 from profiles import configurations
 
 CPUS = {'cortex-m3': ['-mcpu=cortex-m3'], 'cortex-m55': ['-mcpu=cortex-m55', '-mfloat-abi=hard']}
@@ -112,7 +112,7 @@ def main():
                          f'{rule["flash"]["budget"]}', f'{max(f["stack"] for f in figures.values())}',
                          f'{rule["stack"]["budget"]}'))
         linked, others = linked_rows(root, rules['linked'], pathlib.Path(folder), quick)
-    complaints += others
+        complaints += others + profile_complaints(root, rules['profiles'], pathlib.Path(folder))
     if not quick:
         complaints += table_complaints(root, rows, linked)
     complaints = list(filter(None, complaints))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Firmware that builds opdump with its own Meson or CMake, as a part of itself, for a Cortex-M0 without a system.
+"""Firmware that builds opdump with its own Meson or CMake, as a part of itself, for a Cortex-M0 without a system, in
+another profile than its own.
 
 usage: subproject_test.py SOURCE_ROOT
 """
@@ -38,7 +39,7 @@ def built_with_cmake(root, project):
     (project / 'toolchain.cmake').write_text(TOOLCHAIN.format(flags=FLAGS, boards=root / 'tests/firmware/boards'))
     (project / 'CMakeLists.txt').write_text(CMAKE_PROJECT.format(root=root))
     build = project / 'cmake'
-    run('cmake', '-G', 'Ninja', '-S', str(project), '-B', str(build), '-DCMAKE_BUILD_TYPE=MinSizeRel',
+    run('cmake', '-G', 'Ninja', '-S', str(project), '-B', str(build), '-DCMAKE_BUILD_TYPE=MinSizeRel', '-DOPDUMP_PROFILE=firmware',
         '-DCMAKE_TOOLCHAIN_FILE=' + str(project / 'toolchain.cmake'), '-DCMAKE_DISABLE_FIND_PACKAGE_simdjson=ON',
         '-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=40')
     run('cmake', '--build', str(build))
@@ -59,14 +60,15 @@ def main():
         (project / 'subprojects').mkdir()
         (project / 'subprojects/opdump').symlink_to(root)
         (project / 'meson.build').write_text(PROJECT)
-        shutil.copy(here / 'shared_recorder.cpp', project / 'main.cpp')
+        text = (here / 'shared_recorder.cpp').read_text()
+        (project / 'main.cpp').write_text(text + 'static_assert(OPDUMP_SMALL_CODE == 0 && OPDUMP_MAX_RECORDERS == 2);\n')
         for file in ('semihosting.hpp', 'start.hpp'):
             shutil.copy(here / 'boards' / file, project)
         shutil.copy(here / 'boards/cortex_m.cpp', project / 'start.cpp')
         (project / 'root.ini').write_text(f"[constants]\nroot = '{root}'\nlauncher = []\n")
         machine_files = [project / 'root.ini', here / 'cross/arm-none-eabi.ini', here / 'cross/cortex-m0.ini']
         run('meson', 'setup', str(project / 'build'), str(project), '--wrap-mode=nodownload',
-            '--force-fallback-for=opdump', '-Dbuildtype=minsize', '-Dunity=subprojects', '-Dunity_size=40',
+            '--force-fallback-for=opdump', '-Dbuildtype=minsize', '-Dopdump:profile=firmware', '-Dunity=subprojects', '-Dunity_size=40',
             *(f'--cross-file={file}' for file in machine_files))
         run('ninja', '-C', str(project / 'build'), 'firmware.elf')
         with_meson = project / 'build/firmware.elf'

@@ -65,7 +65,7 @@ class WireTest(unittest.TestCase):
         if not program.exists():
             build(self.root, 'mps2-an385', 'cortex_m',
                   [self.root / 'tests/firmware/wire.cpp', self.root / 'examples/digits/network.cpp'], program, '-O2',
-                  '-ffp-contract=off', '-mcpu=cortex-m3', f'-DWIRE_WINDOW={window}', f'-DWIRE_FRAME={frame}',
+                  '-ffp-contract=off', '-mcpu=cortex-m3', '-DOPDUMP_PROFILE=full', f'-DWIRE_WINDOW={window}', f'-DWIRE_FRAME={frame}',
                   f'-DWIRE_BAUD={BAUD}')
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         server = socket.socket(socket.AF_UNIX)

@@ -19,7 +19,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / 'support'))
+sys.path += [str(pathlib.Path(__file__).parents[1] / folder) for folder in ('support', 'package')]
+from profiles import PROFILES, knob_values
 from system_python import import_here_or_there
 
 kconfiglib = import_here_or_there('kconfiglib')
@@ -27,10 +28,9 @@ kconfiglib = import_here_or_there('kconfiglib')
 ROOT, QUICK = pathlib.Path(sys.argv[1]).resolve(), '--quick' in sys.argv
 HOST = [word for word in sys.argv[2:] if word != '--quick']
 HERE = ROOT / 'tests/rtos'
-KNOBS = ROOT / 'include/opdump/knobs.hpp'
 WARNINGS = '-Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -Wno-psabi'.split()
 FLAGS = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS, f'-I{ROOT}/include']
-BARE = ['-Os', '-fno-threadsafe-statics', *(['-DOPDUMP_SMALL_CODE=1'] if QUICK else [])]
+BARE = ['-Os', '-fno-threadsafe-statics', *([] if QUICK else ['-DOPDUMP_PROFILE=full'])]
 ARM = ['arm-none-eabi-g++', '-mcpu=cortex-m33', '-mthumb']
 RV32 = ['riscv64-unknown-elf-g++', '-march=rv32imc', '-mabi=ilp32', '--specs=picolibc.specs']
 HEADERS = {'zephyr': ['platform/zephyr'], 'esp_idf': ['platform/esp-idf', 'platform/freertos']}
@@ -41,8 +41,8 @@ QUICK_SYSTEMS = {'Cortex-M33': ['zephyr'], 'rv32imc': ['esp_idf']}
 UNWANTED = re.compile(r'__atomic_|__sync_|malloc|_Zn[wa]|free$|abort|exit$')
 
 PLACES = {'zephyr': 'zephyr', 'esp-idf': 'esp-idf/opdump'}
-# Only where src/config is compiled, which no firmware of these does.
-NO_SYMBOL = {'OPDUMP_DIALECTS'}
+# One only where src/config is compiled, which no firmware of these does; the other a choice of three symbols.
+NO_SYMBOL = {'OPDUMP_DIALECTS', 'OPDUMP_PROFILE'}
 # What Kconfig of the two systems has besides.
 AROUND = '''
 config CPP
@@ -138,15 +138,13 @@ class Compiled(unittest.TestCase):
 
 
 def knob_names():
-    names = set(re.findall(r'^#ifndef (OPDUMP_\w+)$', KNOBS.read_text(), re.M))
+    names = set(knob_values(compiler=HOST))
     assert {'OPDUMP_ENABLED', 'OPDUMP_DIALECTS'} <= names
     return names - NO_SYMBOL
 
 
 def header_defaults(*options):
-    text = subprocess.run([*HOST, '-std=c++20', '-E', '-dM', *options, '-xc++', KNOBS], text=True, capture_output=True,
-                          check=True).stdout
-    values = dict(re.findall(r'^#define (OPDUMP_\w+) (\d+|\(.*\))$', text, re.M))
+    values = knob_values(*options, compiler=HOST)
     return {name: int(values[name]) for name in knob_names()}
 
 
@@ -175,9 +173,13 @@ class KconfigOfKnobs(unittest.TestCase):
 
     def test_defaults_are_those_of_the_header(self):
         for system in ('zephyr', 'esp-idf'):
-            self.assertEqual(self.values(self.load(system)), header_defaults())
-            self.assertEqual(self.values(self.load(system, OPDUMP_SMALL_CODE='y')), header_defaults('-DOPDUMP_SMALL_CODE=1'))
-            self.assertEqual(self.values(self.load(system, CPU_CORTEX_M='y')), header_defaults("-D__ARM_ARCH_PROFILE='M'"))
+            self.assertEqual(self.values(self.load(system)), header_defaults('-ffreestanding'))
+            self.assertEqual(self.values(self.load(system, CPU_CORTEX_M='y')), header_defaults('-ffreestanding', "-D__ARM_ARCH_PROFILE='M'"))
+            for profile in PROFILES:
+                self.assertEqual(self.values(self.load(system, **{f'OPDUMP_PROFILE_{profile.upper()}': 'y'})),
+                                 header_defaults(f'-DOPDUMP_PROFILE={profile}'))
+                self.assertEqual(self.values(self.load(system, OPDUMP_SMALL_CODE='y', **{f'OPDUMP_PROFILE_{profile.upper()}': 'y'})),
+                                 header_defaults(f'-DOPDUMP_PROFILE={profile}', '-DOPDUMP_SMALL_CODE=1'))
 
     def test_each_knob_has_a_symbol_and_no_other_has(self):
         config = self.load('zephyr')
@@ -203,13 +205,9 @@ class KconfigOfKnobs(unittest.TestCase):
             ranges += 1
             self.assertEqual([header_takes(**{name: value}) for value in (low - 1, low, high, high + 1)],
                              [False, True, True, False], name)
-        self.assertEqual(ranges, 8)
+        self.assertEqual(ranges, 9)
 
     def test_numbers_of_several_choices(self):
-        lines = [name for name in self.load('zephyr').syms if re.fullmatch(r'OPDUMP_CACHE_LINE_\d+', name)]
-        reached = {self.values(self.load('zephyr', **{name: 'y'}))['OPDUMP_CACHE_LINE_BYTES'] for name in lines}
-        tried = {1 << bits for bits in range(11)} | {3, 5, 12, 48, 100, 255, 257}
-        self.assertEqual(reached, {value for value in tried if header_takes(OPDUMP_CACHE_LINE_BYTES=value)})
         reached = {self.values(self.load('zephyr', OPDUMP_CRC_TABLE=value))['OPDUMP_CRC_TABLE_BYTES'] for value in 'ny'}
         tried = {0, 63, 64, 65, 128, 1024, 4096, 8191, 8192, 8193}
         self.assertEqual(reached, {value for value in tried if header_takes(OPDUMP_CRC_TABLE_BYTES=value)})
@@ -249,8 +247,8 @@ class KconfigOfKnobs(unittest.TestCase):
 
     @unittest.skipIf(shutil.which('cmake') is None, 'cmake is not installed')
     def test_cmake_hands_them_on(self):
-        self.build('zephyr', ZEPHYR_CMAKE, OPDUMP_SMALL_CODE='y', OPDUMP_MAX_RECORDERS='3', OPDUMP_WAIT='n',
-                   OPDUMP_CACHE_LINE_32='y')
+        self.build('zephyr', ZEPHYR_CMAKE, OPDUMP_PROFILE_FIRMWARE='y', OPDUMP_SMALL_CODE='y', OPDUMP_MAX_RECORDERS='3', OPDUMP_WAIT='n',
+                   OPDUMP_CACHE_LINE_BYTES='32')
         self.build('esp-idf', ESP_IDF_CMAKE, OPDUMP_JOURNAL='n', OPDUMP_MAX_CONFIGS='1', OPDUMP_CRC_TABLE='n')
 
 

@@ -134,8 +134,10 @@ class Port(Case):
         flags = '-Os -mcpu=cortex-m3 -mthumb -fno-threadsafe-statics -ffunction-sections -fdata-sections -Wno-psabi'
         subprocess.run(['arm-none-eabi-g++', '-std=c++20', '-fno-exceptions', '-fno-rtti', *flags.split(), '-I' + ROOT, '-I' + ROOT + '/include',
                         '-c', os.path.join(boards, 'cortex_m.cpp'), '-o', self.path('board', 'start.o')], check=True)
-        self.make('OPDUMP=' + ROOT, 'CXX=arm-none-eabi-g++', 'CXXFLAGS=' + flags + ' ' + STRICT, 'LDLIBS=start.o',
+        self.make('OPDUMP=' + ROOT, 'CXX=arm-none-eabi-g++', 'CXXFLAGS=' + flags + ' ' + STRICT.replace('-O0', '-Os'), 'LDLIBS=start.o',
                   'LDFLAGS=-nostartfiles --specs=rdimon.specs -Wl,--gc-sections -L' + boards + ' -T mps2-an385.ld', 'firmware')
+        size = subprocess.run(['arm-none-eabi-size', self.path('board', 'main.o')], capture_output=True, text=True, check=True)
+        self.assertLess(int(size.stdout.split()[6]), 16384)  # without a word of profiles or knobs
         os.rename(self.path('board', 'firmware'), self.path('board', 'firmware.elf'))
         done = subprocess.run(['sh', os.path.join(firmware, 'qemu.sh'), 'mps2-an385', 'firmware.elf'], cwd=self.path('board'),
                               capture_output=True, text=True, check=False)

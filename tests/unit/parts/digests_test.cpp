@@ -317,29 +317,48 @@ TEST_CASE("digests: a session whose reduction knows none refuses a config that w
   CHECK(session.set_config(digest_config(kDigestXxh3)) == Status::not_supported);
 }
 
-TEST_CASE("digests: a session that knows nothing else refuses statistics, and under degrade drops") {
+namespace {
+
+/// A session on `ring_bytes`, of a reduction that knows digests alone.
+template <std::size_t kOps = 128, std::size_t kBatchBytes = 512>
+struct DigestRig {
+  DigestRig(WhenFull when_full, std::size_t ring_bytes)
+      : session({.memory = memory,
+                 .sink = sink,
+                 .clock = clock,
+                 .scratch = scratch,
+                 .when_full = when_full,
+                 .reduction = &digests}),
+        recorder(*session.add_recorder(std::span(ring).first(ring_bytes)).value()) {
+    REQUIRE(session.init() == Status::ok);
+  }
+  void load(const DumpConfig& config, const ModelDesc& model) {
+    REQUIRE(session.set_config(config) == Status::ok);
+    REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  }
+
   FakeMemory memory;
   FakeSink sink;
   FakeClock clock;
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[512];
-  DigestReduction<FakeMemory> digests(memory);
-  BasicSession<FakeMemory> session({.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::degrade,
-                                    .reduction = &digests});
-  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
-  REQUIRE(session.init() == Status::ok);
+  std::byte scratch[2048];
+  alignas(8) std::byte ring[4096];
+  DigestReduction<FakeMemory, kOps, kBatchBytes> digests{memory};
+  BasicSession<FakeMemory> session;
+  BasicRecorder<FakeMemory>& recorder;
+  ModelPlan plan;
+  std::uint8_t bits[4] = {};
+  Tensors tensors;
+};
+
+}  // namespace
+
+TEST_CASE("digests: a session that knows nothing else refuses statistics, and under degrade drops") {
+  DigestRig rig(WhenFull::degrade, 512);
+  auto& [memory, sink, clock, scratch, ring, digests, session, recorder, plan, bits, tensors] = rig;
   DumpConfig config = everything();
   config.form.data = DumpData::statistics;
   CHECK(session.set_config(config) == Status::not_supported);
-  REQUIRE(session.set_config(everything()) == Status::ok);
-  ModelPlan plan;
-  std::uint8_t bits[4] = {};
-  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
-  Tensors tensors;
+  rig.load(everything(), kModel);
   REQUIRE(recorder.begin_step(plan) == Status::ok);
   Status last = Status::ok;
   for (int i = 0; i < 4; ++i) last = recorder.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
@@ -377,25 +396,9 @@ TEST_CASE("digests: whatever call of the sink fails, each record is written or c
 }
 
 TEST_CASE("digests: more operators than are remembered are told again, and none gets another one's name") {
-  FakeMemory memory;
-  FakeSink sink;
-  FakeClock clock;
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[4096];
-  DigestReduction<FakeMemory, 2, 128> digests(memory);
-  BasicSession<FakeMemory> session({.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::inline_drain,
-                                    .reduction = &digests});
-  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);
-  ModelPlan plan;
-  std::uint8_t bits[4] = {};
-  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
-  Tensors tensors;
+  DigestRig<2, 128> rig(WhenFull::inline_drain, 4096);
+  auto& [memory, sink, clock, scratch, ring, digests, session, recorder, plan, bits, tensors] = rig;
+  rig.load(digest_config(kDigestXxh3), kModel);
   for (int step = 0; step < 50; ++step) {
     REQUIRE(recorder.begin_step(plan) == Status::ok);
     for (std::size_t op = 0; op < 3; ++op)
@@ -415,29 +418,13 @@ TEST_CASE("digests: more operators than are remembered are told again, and none 
 }
 
 TEST_CASE("digests: a name too long for the batch loses its record only") {
-  FakeMemory memory;
-  FakeSink sink;
-  FakeClock clock;
-  std::byte scratch[2048];
-  alignas(8) std::byte ring[4096];
-  DigestReduction<FakeMemory, 16, 128> digests(memory);
-  BasicSession<FakeMemory> session({.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::inline_drain,
-                                    .reduction = &digests});
-  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
+  DigestRig<16, 128> rig(WhenFull::inline_drain, 4096);
+  auto& [memory, sink, clock, scratch, ring, digests, session, recorder, plan, bits, tensors] = rig;
   const std::string longest(200, 'x');
   const OpDesc ops[] = {
       {.name = "one", .type = "A"}, {.name = longest, .type = "B"}, {.name = "two", .type = "A"}};
   const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(digest_config(kDigestCrc32c)) == Status::ok);
-  ModelPlan plan;
-  std::uint8_t bits[4] = {};
-  REQUIRE(session.load_model(plan, model, bits) == Status::ok);
-  Tensors tensors;
+  rig.load(digest_config(kDigestCrc32c), model);
   REQUIRE(recorder.begin_step(plan) == Status::ok);
   for (std::size_t op = 0; op < 3; ++op) static_cast<void>(recorder.capture(op, {}, {&tensors.output, 1}));
   REQUIRE(recorder.end_step() == Status::ok);
