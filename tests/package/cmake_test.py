@@ -250,9 +250,9 @@ def test_fetched(root, build, compiler, version, work):
     files = call('git', '-C', root, 'ls-files', '--cached', '--others', '--exclude-standard', '-z', 'include', 'src',
                  'platform', 'meson.build').split('\0')
     for file in filter(None, files):
-        if (root / file).exists() or (root / file).is_symlink():
+        if (root / file).exists():
             (source / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / file, source / file, follow_symlinks=False)
+            shutil.copy2(root / file, source / file)
     call('git', 'init', '-q', source)
     call('git', '-C', source, 'add', '-A')
     call('git', '-C', source, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '-m', 'all')

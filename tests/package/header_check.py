@@ -88,12 +88,12 @@ def compile_as_old(compiler, root, header):
 
 def count_read(compiler, root, header):
     """What is wrong with how many headers of opdump are read for this one; None if nothing is."""
-    command = [compiler, f'-I{root}/include', '-std=c++20', '-DOPDUMP_LINKED', '-M', '-xc++', '-']
+    command = [compiler, f'-I{root}/include', f'-I{root}', '-std=c++20', '-DOPDUMP_LINKED', '-M', '-xc++', '-']
     # Elsewhere a header that stands in this folder would be taken for the one in `include`.
     done = subprocess.run(command, input=f'#include "{header}"\n', text=True, capture_output=True, cwd='/')
     if done.returncode != 0:
         return f'{header} does not compile for a program that links the library:\n{done.stderr}'
-    read = sorted({word for word in done.stdout.split() if word.startswith(f'{root}/include/')})
+    read = sorted({word for word in done.stdout.split() if word.startswith(f'{root}/')})
     if 0 < len(read) <= MOST_READ[header]:
         return None
     return f'{header} reads {len(read)} headers of opdump, at most {MOST_READ[header]} are wanted:\n' + '\n'.join(read)

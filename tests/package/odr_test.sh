@@ -31,7 +31,7 @@ cat >"$work/returned.cpp" <<'END'
 int main() { return opdump::acl::session().initialised() ? 1 : 0; }
 END
 link() {
-  "$@" -std=c++20 -I"$source_root/include" "$work/returned.cpp" "$acl" "$core" -lsimdjson -pthread -o "$work/returned"
+  "$@" -std=c++20 -I"$source_root/include" -I"$source_root" "$work/returned.cpp" "$acl" "$core" -lsimdjson -pthread -o "$work/returned"
 }
 link "$@"
 "$work/returned"

@@ -22,7 +22,7 @@ VERSIONS = {'g++': ('__GNUC__', 10, 11), 'clang++': ('__clang_major__', 13, 14)}
 RTOS = ROOT / 'tests/rtos/declared'
 FORMS = {
     'installed, or added to the include path': ('#include "opdump/opdump.hpp"\n', [f'-I{ROOT}/include']),
-    'a folder of platform': ('#include "platform/flashlog/flash_log.hpp"\n', [f'-I{ROOT}/include']),
+    'a folder of platform': ('#include "platform/flashlog/flash_log.hpp"\n', [f'-I{ROOT}/include', f'-I{ROOT}']),
     'the module of Zephyr': ('#include "platform/zephyr/drain.hpp"\n',
                              [f'-I{ROOT}/include', f'-I{ROOT}', '-D__ZEPHYR__=1', '-isystem', f'{RTOS}/zephyr']),
     'the component of ESP-IDF': ('#include "platform/esp-idf/flash_partition.hpp"\n',
@@ -87,7 +87,7 @@ class OldCompiler(unittest.TestCase):
         self.assertGreater(len(headers), 100)
 
         def fault(path):
-            done = subprocess.run(['g++', '-std=c++20', f'-I{ROOT}/include', '-U__GNUC__', '-D__GNUC__=10', '-fsyntax-only',
+            done = subprocess.run(['g++', '-std=c++20', f'-I{ROOT}/include', f'-I{ROOT}', '-U__GNUC__', '-D__GNUC__=10', '-fsyntax-only',
                                    '-xc++', '-'], input=f'#include "{path}"\n', text=True, capture_output=True, check=False)
             errors = said_of(done.stderr)
             return None if len(errors) == 1 and LEAST in errors[0] else f'{path}: {errors[:3]}'
@@ -103,7 +103,7 @@ class OldCompiler(unittest.TestCase):
         programs = ['#include "opdump/config/blob.hpp"\n#include "platform/flashlog/flash_log.hpp"\n', '#include "consumer.cpp"\n']
         for program, knobs in ((programs[0], ['-DOPDUMP_SMALL_CODE=1', '-fno-exceptions', '-fno-rtti']), (programs[1], [])):
             done = subprocess.run(['g++-11', '-std=c++20', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror',
-                                   f'-I{ROOT}/include', f'-I{ROOT}/tests/package', *knobs, '-fsyntax-only', '-xc++', '-'],
+                                   f'-I{ROOT}/include', f'-I{ROOT}', f'-I{ROOT}/tests/package', *knobs, '-fsyntax-only', '-xc++', '-'],
                                   input=program, text=True, capture_output=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ''))
 

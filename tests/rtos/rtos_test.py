@@ -29,7 +29,7 @@ ROOT, QUICK = pathlib.Path(sys.argv[1]).resolve(), '--quick' in sys.argv
 HOST = [word for word in sys.argv[2:] if word != '--quick']
 HERE = ROOT / 'tests/rtos'
 WARNINGS = '-Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -Wno-psabi'.split()
-FLAGS = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS, f'-I{ROOT}/include']
+FLAGS = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS, f'-I{ROOT}/include', f'-I{ROOT}']
 BARE = ['-Os', '-fno-threadsafe-statics', *([] if QUICK else ['-DOPDUMP_PROFILE=full'])]
 ARM = ['arm-none-eabi-g++', '-mcpu=cortex-m33', '-mthumb']
 RV32 = ['riscv64-unknown-elf-g++', '-march=rv32imc', '-mabi=ilp32', '--specs=picolibc.specs']
