@@ -1,5 +1,11 @@
 # The sources of the library, relative to the repository; tests/package/cmake_test.py holds them to those of Meson.
 
+# opdump_sources(RESULT BEFORE NAMES...): the files of those names, each with BEFORE before it.
+macro(opdump_sources result before)
+  set(${result} ${ARGN})
+  list(TRANSFORM ${result} REPLACE "(.+)" "${before}\\1.cpp")
+endmacro()
+
 set(opdump_vector_sources
   src/kernels/statistics/kernels_avx2.cpp
   src/kernels/statistics/kernels_avx512.cpp
@@ -12,52 +18,17 @@ set(opdump_core_sources
   src/kernels/non_finite.cpp
   src/kernels/statistics/kernels.cpp
 )
-set(opdump_c_sources
-  src/c_api/c_callback_sink.cpp
-  src/c_api/c_clock.cpp
-  src/c_api/c_config.cpp
-  src/c_api/c_extras.cpp
-  src/c_api/c_faults.cpp
-  src/c_api/c_fed_flash.cpp
-  src/c_api/c_flash_log.cpp
-  src/c_api/c_history_sink.cpp
-  src/c_api/c_log.cpp
-  src/c_api/c_model.cpp
-  src/c_api/c_op_counts.cpp
-  src/c_api/c_provenance.cpp
-  src/c_api/c_recorder.cpp
-  src/c_api/c_running_op.cpp
-  src/c_api/c_sealed_sink.cpp
-  src/c_api/c_session.cpp
-  src/c_api/c_single_op.cpp
-  src/c_api/c_sink.cpp
-  src/c_api/c_status.cpp
-  src/c_api/c_trigger_sink.cpp
+opdump_sources(opdump_c_sources src/c_api/c_
+  callback_sink clock config extras faults fed_flash flash_log history_sink log model op_counts provenance
+  recorder running_op sealed_sink session single_op sink status trigger_sink
 )
 
 # With simdjson.
-set(opdump_config_sources
-  src/config/blob/plan.cpp
-  src/config/blob/plan_writer.cpp
-  src/config/cann/acl_config.cpp
-  src/config/cann/dump_path.cpp
-  src/config/cann/dump_step.cpp
-  src/config/config_error.cpp
-  src/config/config_reader.cpp
-  src/config/every_dialect.cpp
-  src/config/glob_reader.cpp
-  src/config/json/json_tree.cpp
-  src/config/json/json_windows.cpp
-  src/config/json/node_reader.cpp
-  src/config/options_json.cpp
-  src/config/privacy_json.cpp
-  src/config/pattern/decimal_digit.cpp
-  src/config/pattern/pattern_compiler.cpp
-  src/config/refusal.cpp
-  src/config/seal_json.cpp
-  src/config/seal_key.cpp
-  src/config/torchair/torchair_config.cpp
-  src/config/trigger_json.cpp
+opdump_sources(opdump_config_sources src/config/
+  blob/plan blob/plan_writer cann/acl_config cann/dump_path cann/dump_step config_error config_reader
+  every_dialect glob_reader json/json_tree json/json_windows json/node_reader options_json privacy_json
+  pattern/decimal_digit pattern/pattern_compiler refusal seal_json seal_key torchair/torchair_config
+  trigger_json
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)
 set(opdump_dialect_mindspore 2
@@ -72,66 +43,26 @@ set(opdump_dialect_torchair 4 src/config/torchair/torchair_json.cpp)
 set(opdump_dialect_lite 8 src/config/lite/lite_json.cpp)
 
 # With an operating system.
-set(opdump_system_sources
-  platform/ascend/chunk_dump.cpp
-  platform/flashlog/log_reader.cpp
-  platform/flashlog/impl/damaged_places.cpp
-  platform/flashlog/impl/log_runs.cpp
-  platform/flashlog/impl/lost_blocks.cpp
-  platform/posix/config_file.cpp
-  platform/posix/dump_store.cpp
-  platform/posix/exception_environment.cpp
-  platform/posix/base/flash_file.cpp
-  platform/posix/host_sealer.cpp
-  platform/posix/run_description.cpp
-  platform/posix/impl/dump_path.cpp
-  platform/posix/impl/kernel_types.cpp
-  platform/posix/impl/name_search.cpp
-  platform/posix/impl/pattern_set.cpp
-  platform/posix/time/processor_counter.cpp
-  platform/posix/tree/appended_file.cpp
-  platform/posix/tree/journal_room.cpp
-  platform/posix/tree/short_journal.cpp
-  platform/posix/tree/tree_files.cpp
-  platform/posix/tree/tree_quota.cpp
-  platform/posix/tree_sink.cpp
-  platform/storage/log_claim.cpp
-  platform/storage/raw_storage.cpp
+opdump_sources(opdump_system_sources platform/
+  ascend/chunk_dump flashlog/log_reader flashlog/impl/damaged_places flashlog/impl/log_runs
+  flashlog/impl/lost_blocks posix/config_file posix/dump_store posix/exception_environment posix/base/flash_file
+  posix/host_sealer posix/run_description posix/impl/dump_path posix/impl/kernel_types posix/impl/name_search
+  posix/impl/pattern_set posix/time/processor_counter posix/tree/appended_file posix/tree/journal_room
+  posix/tree/short_journal posix/tree/tree_files posix/tree/tree_quota posix/tree_sink storage/log_claim
+  storage/raw_storage
 )
-set(opdump_system_c_sources
-  src/c_api/c_chunks.cpp
-  src/c_api/c_config_text.cpp
-  src/c_api/c_trigger_config.cpp
-  src/c_api/c_crash.cpp
-  src/c_api/c_system.cpp
-  src/c_api/c_system_sealer.cpp
+opdump_sources(opdump_system_c_sources src/c_api/c_
+  chunks config_text trigger_config crash system system_sealer
 )
 # Compiled as programs are: with exceptions and type information.
-set(opdump_hosted_sources
-  platform/posix/file_dump.cpp
-  src/attach/c_attach.cpp
-  src/attach/c_card.cpp
-  src/attach/card_file.cpp
-  src/attach/card_notes.cpp
-  src/attach/dump_object.cpp
-  src/attach/model_failure.cpp
-  src/attach/model_object.cpp
-  src/attach/onnx_nodes.cpp
-  src/attach/op_names.cpp
-  src/attach/runtime_maps.cpp
-  src/attach/strided_source.cpp
-  src/attach/tensor_list.cpp
-  src/attach/thread_table.cpp
+opdump_sources(opdump_hosted_sources src/attach/
+  c_attach c_card card_file card_notes dump_object model_failure model_object onnx_nodes op_names runtime_maps
+  strided_source tensor_list thread_table
 )
-set(opdump_card_sources
-  src/card/attribute_json.cpp
-  src/card/card_json.cpp
-  src/card/json_writer.cpp
-  src/card/sha256.cpp
+list(APPEND opdump_hosted_sources platform/posix/file_dump.cpp)
+opdump_sources(opdump_card_sources src/card/
+  attribute_json card_json json_writer sha256
 )
-set(opdump_acl_sources
-  src/acl/acl_calls.cpp
-  src/acl/acl_session.cpp
-  src/acl/process_dump.cpp
-  src/acl/routed_sink.cpp
+opdump_sources(opdump_acl_sources src/acl/
+  acl_calls acl_session process_dump routed_sink
 )

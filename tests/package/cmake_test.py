@@ -39,6 +39,10 @@ HEADERS = """#include "opdump/opdump.hpp"
 #endif
 int main() { return opdump::is_known(opdump::DType::float16) ? 0 : 1; }
 """
+KNOBS_ARE_TOLD = """get_target_property(knobs opdump::headers INTERFACE_COMPILE_DEFINITIONS)
+if(NOT knobs STREQUAL "OPDUMP_MAX_RECORDERS=8")
+  message(FATAL_ERROR "knobs: ${knobs}")
+endif()"""
 BUILT = ['consumer', 'consumer_attach', 'c_consumer', 'acl_consumer', 'header_consumer']
 
 
@@ -150,6 +154,30 @@ def test_optimised(root, compiler, work):
             fail(f'{generator} {build_type} {flags}: opdump is compiled with {found[0]}, the program with {found[1]}')
 
 
+def test_only_what_is_linked(root, compiler, work):
+    """A program of headers compiles itself, and a project that takes opdump in installs nothing of it."""
+    project = work / 'headers'
+    project.mkdir()
+    (project / 'main.cpp').write_text(HEADERS)
+    (project / 'CMakeLists.txt').write_text('cmake_minimum_required(VERSION 3.18)\nproject(app CXX)\nadd_executable(app main.cpp)\n'
+                                            f'add_subdirectory("{root}/platform/cmake" opdump)\n'
+                                            'target_link_libraries(app PRIVATE opdump::headers)\n')
+    configure(project, compiler)
+    compiled = re.findall(r' -c (\S+)', call('ninja', '-C', project / 'build', '-t', 'commands', 'all'))
+    if compiled != [str(project / 'main.cpp')]:
+        fail(f'for a program of headers these are compiled: {compiled}')
+    call('cmake', '--build', project / 'build')
+    call('cmake', '--install', project / 'build', '--prefix', work / 'nothing')
+    if (work / 'nothing').exists():
+        fail('opdump should not be installed by a project that takes it in')
+
+
+def headers_of(prefix):
+    """The headers below it, from the folder that a program includes."""
+    top = next(prefix.rglob('opdump.hpp')).parents[1]
+    return {str(path.relative_to(top)) for path in top.rglob('*') if path.suffix in ('.h', '.hpp', '.inl')}
+
+
 def test_knobs(root):
     cmake = (root / 'platform/cmake/CMakeLists.txt').read_text()
     knobs = [line.split()[1] for line in (root / 'include/opdump/knobs.hpp').read_text().split('\n')
@@ -258,16 +286,20 @@ def test_fetched(root, build, compiler, version, work):
     call('git', '-C', source, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '-m', 'all')
     fetch = (f'include(FetchContent)\nFetchContent_Declare(opdump GIT_REPOSITORY "file://{source}" GIT_TAG HEAD '
              'SOURCE_SUBDIR platform/cmake)\nset(OPDUMP_MAX_RECORDERS 8)\nFetchContent_MakeAvailable(opdump)\n'
-             'get_target_property(knobs opdump::headers INTERFACE_COMPILE_DEFINITIONS)\n'
-             'if(NOT knobs STREQUAL "OPDUMP_MAX_RECORDERS=8")\n  message(FATAL_ERROR "knobs: ${knobs}")\nendif()')
+             + KNOBS_ARE_TOLD)
     project = make(work / 'fetched', root, fetch)
     flags, unity_size = flags_of_meson(build)
     consume(project, compiler, version, f'-DCMAKE_CXX_FLAGS={" ".join(flags)}', '-DCMAKE_CXX_EXTENSIONS=OFF',
-            f'-DCMAKE_UNITY_BUILD={"OFF" if unity_size is None else "ON"}', f'-DCMAKE_UNITY_BUILD_BATCH_SIZE={unity_size}')
+            '-DOPDUMP_INSTALL=ON', f'-DCMAKE_UNITY_BUILD={"OFF" if unity_size is None else "ON"}', f'-DCMAKE_UNITY_BUILD_BATCH_SIZE={unity_size}')
     commands = call('ninja', '-C', project / 'build', '-t', 'commands', 'opdump').split('\n')
     if any(' -c ' in command and ' -DOPDUMP_MAX_RECORDERS=8 ' not in command for command in commands):
         fail(f'the knob of the project is not told to each unit of opdump:\n{commands}')
     compare_with_meson(build, project, compiler, work)
+    call('cmake', '--install', project / 'build', '--prefix', work / 'prefix')
+    if different := headers_of(work / 'prefix') ^ headers_of(work / 'another/prefix'):
+        fail(f'CMake or Meson alone installs {different}')
+    project = make(work / 'from cmake', root, f'find_package(opdump {version[:-2]} REQUIRED COMPONENTS acl headers)\n' + KNOBS_ARE_TOLD)
+    consume(project, compiler, version, f'-DCMAKE_PREFIX_PATH={work}/prefix')
 
 
 def main():
@@ -281,6 +313,7 @@ def main():
     test_old_compiler(root)
     with tempfile.TemporaryDirectory() as work:
         test_translation_units(root, compiler, pathlib.Path(work))
+        test_only_what_is_linked(root, compiler, pathlib.Path(work))
         test_optimised(root, compiler, pathlib.Path(work))
         test_installed(root, build, compiler, version, pathlib.Path(work))
         test_fetched(root, build, compiler, version, pathlib.Path(work))

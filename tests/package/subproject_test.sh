@@ -20,8 +20,10 @@ fi
 cat >"$work/meson.build" <<'END'
 project('firmware', 'cpp', default_options: ['cpp_std=c++20'])
 opdump = dependency('opdump', version: '>=0.1', fallback: 'opdump')
-executable('firmware', 'main.cpp', dependencies: opdump)
+executable('firmware', 'main.cpp', dependencies: opdump, build_by_default: false)
+executable('headers', 'headers.cpp', dependencies: dependency('opdump_headers', fallback: 'opdump'))
 END
+printf '#include "opdump/opdump.hpp"\n#include "platform/host/host_memory.hpp"\nint main() {}\n' >"$work/headers.cpp"
 cp "$(dirname "$0")/consumer.cpp" "$work/main.cpp"
 # No folder within opdump/ is on the include path.
 printf '#if __has_include("status.hpp")\n#error "status.hpp is on a user'"'"'s include path"\n#endif\n' >>"$work/main.cpp"
@@ -45,6 +47,10 @@ fi
 
 cd "$work"
 meson setup build --wrap-mode=nodownload --force-fallback-for=opdump -Dbuildtype=plain -Dunity=on -Dunity_size=40
+if ! ninja -C build | grep -q '2/2'; then
+  echo 'a program of headers should be all that is compiled by default'
+  exit 1
+fi
 ninja -C build firmware
 
 built=$(meson introspect build --targets | python3 -c '
