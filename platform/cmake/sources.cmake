@@ -32,12 +32,9 @@ opdump_sources(opdump_config_sources src/config/
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)
 set(opdump_dialect_mindspore 2
-  src/config/mindspore/mindspore_common.cpp
-  src/config/mindspore/mindspore_e2e.cpp
-  src/config/mindspore/mindspore_json.cpp
-  src/config/mindspore/mindspore_kernels.cpp
-  src/config/mindspore/mindspore_object.cpp
-  src/config/mindspore/mindspore_statistics.cpp
+  src/config/mindspore/mindspore_common.cpp src/config/mindspore/mindspore_e2e.cpp
+  src/config/mindspore/mindspore_json.cpp src/config/mindspore/mindspore_kernels.cpp
+  src/config/mindspore/mindspore_object.cpp src/config/mindspore/mindspore_statistics.cpp
 )
 set(opdump_dialect_torchair 4 src/config/torchair/torchair_json.cpp)
 set(opdump_dialect_lite 8 src/config/lite/lite_json.cpp)

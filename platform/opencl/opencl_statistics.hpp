@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 
 #include "opdump/impl/stats/statistics.hpp"
@@ -96,31 +97,15 @@ class OpenclStatistics {
   static constexpr std::size_t kItems = 256;
   static constexpr std::uint32_t kNoElement = 0xffffffff;
 
+  /// Its OpenclElement, by the order of these.
   static constexpr std::uint32_t element_of(DType dtype) {
-    switch (dtype) {
-      case DType::float16:
-        return static_cast<std::uint32_t>(OpenclElement::float16);
-      case DType::bfloat16:
-        return static_cast<std::uint32_t>(OpenclElement::bfloat16);
-      case DType::float32:
-        return static_cast<std::uint32_t>(OpenclElement::float32);
-      case DType::int8:
-        return static_cast<std::uint32_t>(OpenclElement::int8);
-      case DType::uint8:
-        return static_cast<std::uint32_t>(OpenclElement::uint8);
-      case DType::int16:
-        return static_cast<std::uint32_t>(OpenclElement::int16);
-      case DType::uint16:
-        return static_cast<std::uint32_t>(OpenclElement::uint16);
-      case DType::int32:
-        return static_cast<std::uint32_t>(OpenclElement::int32);
-      case DType::uint32:
-        return static_cast<std::uint32_t>(OpenclElement::uint32);
-      case DType::boolean:
-        return static_cast<std::uint32_t>(OpenclElement::boolean);
-      default:
-        return kNoElement;
-    }
+    constexpr DType kElements[] = {DType::float16, DType::bfloat16, DType::float32, DType::int8,
+                                   DType::uint8,   DType::int16,    DType::uint16,  DType::int32,
+                                   DType::uint32,  DType::boolean};
+    static_assert(std::size(kElements) == static_cast<std::size_t>(OpenclElement::boolean) + 1);
+    for (std::uint32_t element = 0; element < std::size(kElements); ++element)
+      if (kElements[element] == dtype) return element;
+    return kNoElement;
   }
 
   static constexpr bool is_real(DType dtype) {

@@ -6,16 +6,20 @@ usage: rtos_test.py SOURCE_ROOT [--quick] HOST_COMPILER...
 Their headers compile alone and twice over declarations of our own (declared/), and an application (app.cpp) for a
 Cortex-M33 and for rv32imc, without heap and atomics of a library. Kconfig has one symbol for each knob of
 opdump/knobs.hpp, with its default and exactly the values that the header takes. CMake hands what Kconfig says to the
-compiler, through the module of Zephyr and the component of ESP-IDF, whose functions are stood in for. What is not
-installed is left out, saying so. With --quick it is compiled once for each machine, and small.
+compiler, through the module of Zephyr and the component of ESP-IDF, whose functions are stood in for. These and the
+library of PlatformIO are what release_archives.py lays out, away from the repository. What is not installed is left
+out, saying so. With --quick it is compiled once for each machine, and small.
 """
 import concurrent.futures
+import functools
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -29,7 +33,8 @@ ROOT, QUICK = pathlib.Path(sys.argv[1]).resolve(), '--quick' in sys.argv
 HOST = [word for word in sys.argv[2:] if word != '--quick']
 HERE = ROOT / 'tests/rtos'
 WARNINGS = '-Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -Wno-psabi'.split()
-FLAGS = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS, f'-I{ROOT}/include', f'-I{ROOT}']
+ALONE = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS]
+FLAGS = [*ALONE, f'-I{ROOT}/include', f'-I{ROOT}']
 BARE = ['-Os', '-fno-threadsafe-statics', *([] if QUICK else ['-DOPDUMP_PROFILE=full'])]
 ARM = ['arm-none-eabi-g++', '-mcpu=cortex-m33', '-mthumb']
 RV32 = ['riscv64-unknown-elf-g++', '-march=rv32imc', '-mabi=ilp32', '--specs=picolibc.specs']
@@ -40,7 +45,6 @@ SYSTEM = {'zephyr': ['-D__ZEPHYR__=1', '-isystem', str(HERE / 'declared/zephyr')
 QUICK_SYSTEMS = {'Cortex-M33': ['zephyr'], 'rv32imc': ['esp_idf']}
 UNWANTED = re.compile(r'__atomic_|__sync_|malloc|_Zn[wa]|free$|abort|exit$')
 
-PLACES = {'zephyr': 'zephyr', 'esp-idf': 'esp-idf/opdump'}
 # One only where src/config is compiled, which no firmware of these does; the other a choice of three symbols.
 NO_SYMBOL = {'OPDUMP_DIALECTS', 'OPDUMP_PROFILE'}
 # What Kconfig of the two systems has besides.
@@ -74,11 +78,40 @@ function(idf_component_register)
   endif()
   add_library(system INTERFACE)
   foreach(folder ${component_INCLUDE_DIRS})
+    if(folder MATCHES "^/|[.][.]")
+      message(FATAL_ERROR "${folder} is not in the component")
+    endif()
     target_include_directories(system INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
   endforeach()
   set(COMPONENT_LIB system PARENT_SCOPE)
 endfunction()
 '''
+
+
+LAID_OUT = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(LAID_OUT.cleanup)
+
+
+@functools.lru_cache(maxsize=None)
+def unpacked(kind):
+    """The folder of the archive for `kind`."""
+    place = pathlib.Path(LAID_OUT.name)
+    subprocess.run([sys.executable, ROOT / 'platform/release_archives.py', place], check=True)
+    with tarfile.open(next(place.glob(f'opdump-{kind}-*.tar.gz'))) as archive:
+        archive.extractall(place / kind)
+    return place / kind
+
+
+def module_of(root):
+    """The folder of CMake and the Kconfig that west takes for the module at `root`, by the rules of zephyr_module.py."""
+    text = (root / 'zephyr/module.yml').read_text()
+    found = re.fullmatch(r'name: opdump\nbuild:\n  cmake: (\S+)\n  kconfig: (\S+)\n', text)
+    return root / found[1], root / found[2]
+
+
+def places(system):
+    """The same of what is laid out for `system`."""
+    return module_of(unpacked(system)) if system == 'zephyr' else (unpacked(system), unpacked(system) / 'Kconfig')
 
 
 def compile_text(text, *options, compiler=None):
@@ -156,7 +189,7 @@ def header_takes(**values):
 @unittest.skipIf(kconfiglib is None, 'kconfiglib is not installed')
 class KconfigOfKnobs(unittest.TestCase):
     def load(self, system, **values):
-        kconfig = ROOT / 'platform' / PLACES[system] / 'Kconfig'
+        kconfig = places(system)[1]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / 'Kconfig'
             path.write_text(AROUND.format(kconfig=kconfig))
@@ -235,7 +268,7 @@ class KconfigOfKnobs(unittest.TestCase):
                 'cmake_minimum_required(VERSION 3.18)\nproject(app CXX)\n'
                 'set(CMAKE_CXX_STANDARD 20)\nset(CMAKE_CXX_STANDARD_REQUIRED ON)\n'
                 + ''.join(f'set({name} {value})\n' for name, value in settings) + functions
-                + f'add_subdirectory({ROOT}/platform/{PLACES[system]} opdump)\n'
+                + f'add_subdirectory({places(system)[0]} opdump)\n'
                 'add_executable(app main.cpp)\ntarget_link_libraries(app system)\n')
             (here / 'main.cpp').write_text(
                 '#include "opdump/port/clock.hpp"\n#include "platform/flashlog/partition.hpp"\n'
@@ -254,17 +287,23 @@ class KconfigOfKnobs(unittest.TestCase):
 
 class Metadata(unittest.TestCase):
     def test_the_module_is_found(self):
-        text = (ROOT / 'platform/zephyr/module.yml').read_text()
-        module = dict(re.findall(r'^ *(\w+): *(\S+)$', text, re.M))
-        self.assertEqual(module.keys(), {'name', 'cmake', 'kconfig'})
-        self.assertRegex(text, r'\Aname: opdump\nbuild:\n  cmake: .*\n  kconfig: .*\n\Z')
-        # Both are below the root of the module, which is platform/.
-        self.assertTrue((ROOT / 'platform' / module['cmake'] / 'CMakeLists.txt').exists())
-        self.assertTrue((ROOT / 'platform' / module['kconfig']).exists())
+        for root in ROOT / 'platform', unpacked('zephyr'):
+            cmake, kconfig = module_of(root)
+            self.assertTrue((cmake / 'CMakeLists.txt').exists() and kconfig.exists())
 
     def test_the_component_has_the_version_of_opdump(self):
         version = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(), re.M)[1]
-        self.assertIn(f'version: "{version}"\n', (ROOT / 'platform/esp-idf/opdump/idf_component.yml').read_text())
+        self.assertIn(f'version: "{version}"\n', (unpacked('esp-idf') / 'idf_component.yml').read_text())
+
+    def test_the_library_of_platformio_compiles(self):
+        root = unpacked('platformio')
+        library = json.loads((root / 'library.json').read_text())['build']
+        self.assertEqual(library['srcFilter'], '-<*>')
+        folders = [f'-I{root / library[key]}' for key in ('includeDir', 'srcDir')]
+        headers = ['opdump/boot.hpp', 'platform/flashlog/flash_log.hpp', 'platform/wire/wire_sink.hpp', 'platform/host/host_memory.hpp']
+        done = subprocess.run([*HOST, *ALONE, *folders, '-fsyntax-only', '-xc++', '-'], text=True, capture_output=True, check=False,
+                              input=''.join(f'#include "{header}"\n' for header in headers))
+        self.assertEqual(done.stderr, '')
 
 
 if __name__ == '__main__':
