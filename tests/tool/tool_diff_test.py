@@ -213,8 +213,14 @@ class Diff(Case):
         for run in 'ABCD':
             self.statistics(run, 0, '4' if run == 'C' else '3', '1')
             self.statistics(run, 1, str(ord(run)), '1')
-        self.assertEqual(self.say('--fleet', *'ABCD', expect=1), '4 runs, 2 tensors: 1 leaves the others, 3 as most '
-                         'are where they could be compared')
+        os.remove(self.path('D', next(path for path in self.files('D') if '.op0.' in path)))
+        self.assertEqual(self.run_tool('diff', '--fleet', *'ABCD', expect=1)[0].splitlines(), [
+            '4 runs, 2 tensors: 1 leaves the others, 2 as most are where they could be compared, 1 not compared',
+            '  C from output 0 of op0 (Add) of net at step 0 on: 1 differ, 1 not compared',
+            *('  %s: 1 as most, 1 not compared' % run for run in 'AB'), '  D: 1 missing, 1 not compared'])
+        told = json.loads(self.run_tool('diff', '--fleet', '--json', *'ABCD', expect=1)[0])
+        self.assertEqual([(one['name'], one['agrees'], one['lacks'], one['not_compared']) for one in told['partial']],
+                         [('A', 1, 0, 1), ('B', 1, 0, 1), ('D', 0, 1, 1)])
 
     def test_statistics_are_never_held_against_others_or_elements(self):
         self.statistics('A', 0, '3', '1')

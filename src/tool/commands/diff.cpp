@@ -38,7 +38,7 @@ usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
       --fleet        each RUN is a device: names those that have something else than most at a tensor, and the
-                     first tensor where they leave the others
+                     first tensor where they leave the others; and those that were not compared at all tensors
       --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
                      journal) or journals tell of another file of a model
       --json         everything as JSON on stdout
@@ -213,50 +213,65 @@ void print_json(const RunTable& table, const RunDifferences& differences, const 
   std::puts(json.take().c_str());
 }
 
-/// Names the runs that leave the others, those that do so first in front; returns the exit status.
+/// Names the runs that leave the others, those that do so first in front, then those that were not compared at all
+/// places; returns the exit status.
 int print_fleet(const RunTable& table, const RunDigest& nothing, bool complete, bool json) {
   const std::vector<FleetRun> fleet = judge_fleet(table, nothing);
   std::vector<std::size_t> place_in_order(table.places().size());
   for (std::size_t i = 0; i < table.order().size(); ++i) place_in_order[table.order()[i]] = i;
-  std::vector<std::size_t> outliers;
-  std::size_t whole = 0, none = 0;
+  std::vector<std::size_t> outliers, partial;
+  std::size_t none = 0;
   for (std::size_t run = 0; run < fleet.size(); ++run) {
     const FleetRun& one = fleet[run];
     if (one.differs != 0) outliers.push_back(run);
-    whole += one.agrees == table.places().size() ? 1 : 0;
+    if (one.differs == 0 && one.agrees != table.places().size()) partial.push_back(run);
     none += one.agrees + one.differs == 0 ? 1 : 0;
   }
   std::stable_sort(outliers.begin(), outliers.end(), [&](std::size_t a, std::size_t b) {
     return place_in_order[fleet[a].first] < place_in_order[fleet[b].first];
   });
+  const std::size_t whole = fleet.size() - outliers.size() - partial.size();
   JsonWriter out;
   out.open('{').key("runs").number(fleet.size()).key("tensors").number(table.places().size());
   out.key("agree").number(whole).key("not_compared").number(none).key("complete").flag(complete);
-  out.key("outliers").open('[');
   if (!json) {
-    const std::size_t part = fleet.size() - whole - outliers.size() - none;
     print_line(
         count_text(fleet.size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": " +
         CountWords()
             .add(outliers.size(), "", outliers.size() == 1 ? " leaves the others" : " leave the others")
             .add(whole, "", " as most are at all tensors")
-            .add(part, "", " as most are where they could be compared")
+            .add(partial.size() - none, "", " as most are where they could be compared")
             .add(none, "", " not compared")
             .text() +
         (complete ? "" : ", without what could not be read"));
   }
-  for (const std::size_t run : outliers) {
-    const FleetRun& one = fleet[run];
-    if (json) {
-      out.line(2).open('{').key("name").text(table.runs()[run].name);
-      write_place(out, table, one.first).key("differs").number(one.differs).key("agrees").number(one.agrees);
-      out.key("lacks").number(one.lacks).key("not_compared").number(one.not_compared).close('}');
-    } else {
-      print_line("  " + table.runs()[run].name + " from " + place_text(table, one.first) + " on: " +
-                 CountWords().add(one.differs, "", " differ").add(one.agrees, "", " as most").text());
+  const auto tell = [&](const char* key, const std::vector<std::size_t>& runs) {
+    constexpr std::size_t kMostRows = 20;
+    out.key(key).open('[');
+    for (const std::size_t run : runs) {
+      const FleetRun& one = fleet[run];
+      const std::string& name = table.runs()[run].name;
+      const bool leaves = one.differs != 0;
+      out.line(2).open('{').key("name").text(name);
+      if (leaves) write_place(out, table, one.first).key("differs").number(one.differs);
+      out.key("agrees").number(one.agrees).key("lacks").number(one.lacks);
+      out.key("not_compared").number(one.not_compared).close('}');
+      if (json || (!leaves && run > runs[std::min(kMostRows, runs.size()) - 1])) continue;
+      print_line("  " + name + (leaves ? " from " + place_text(table, one.first) + " on: " : ": ") +
+                 CountWords()
+                     .add(one.differs, "", " differ")
+                     .add(one.agrees, "", " as most")
+                     .add(one.lacks, "", " missing")
+                     .add(one.not_compared, "", " not compared")
+                     .text());
     }
-  }
-  if (json) std::puts(out.line().close(']').close('}').take().c_str());
+    out.line().close(']');
+    if (!json && runs.size() > kMostRows && fleet[runs.back()].differs == 0)
+      print_line("  and " + std::to_string(runs.size() - kMostRows) + " more; '--json' has all");
+  };
+  tell("outliers", outliers);
+  tell("partial", partial);
+  if (json) std::puts(out.close('}').take().c_str());
   if (none == fleet.size()) return kExitUsage;
   return complete && whole == fleet.size() ? kExitOk : kExitFailed;
 }
