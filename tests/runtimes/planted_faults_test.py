@@ -68,10 +68,11 @@ class PlantedFaults(unittest.TestCase):
         self.assertFalse(self.ask('why', half.golden, '-g', real.golden)['wrong'])
         for number in range(FAULTS // 4):
             kind = (left_out, fused_wrongly, before_its_writer, FLOAT16[number // 4 % len(FLOAT16)])[number % 4]
-            fault = Planted(half if kind in FLOAT16 else real, kind, random.Random(f'{SEED} accused {number}'))
+            subject = half if kind in FLOAT16 else self.floats[number // 4 % len(self.floats)]
+            fault = Planted(subject, kind, random.Random(f'{SEED} accused {number}'))
             dump = fault.subject.folder / f'accused{number}'
             fault.subject.run(fault.file, dump)
-            for golden in {fault.subject.golden, real.golden}:
+            for golden in {subject.golden, (real if subject is half else subject).golden}:
                 told = self.ask('why', dump, '-g', golden)
                 missing = told.get('cause') == 'missing operator' and f'"{in_files(fault.op)}" is missing' in told['headline']
                 right = missing if kind is left_out else told.get('op') == in_files(fault.op)

@@ -188,6 +188,22 @@ class Why(PlantedCase):
         self.assertEqual(self.why('mine', '-g', 'golden')['headline'], 'first cause: Relu "b" at net/0, culprit: it reads another '
                          'tensor: its input 0 is the output of "z", which in golden it is not; golden\'s Add "a" runs behind it')
 
+    def test_what_is_missing_accuses_nobody_behind_it(self):
+        """Within the limits too; and one element that is off in what a convolution reads may be far off in what it writes."""
+        read, out = [1 + i % 3 for i in range(399)] + [8], [i % 7 / 100 for i in range(400)]
+        below, behind = [*read[:-1], 6], [*out[:-1], 0.3]
+        def behind_it(read, out):
+            return [('b', 'Mul', read, [v * 2 for v in read]), ('c', 'Conv', [v * 2 for v in read], out)]
+        self.flat('golden', [('a', 'Add', [1] * 400, read), ('clip', 'Clip', read, below), *behind_it(below, out)])
+        self.flat('mine', [('a', 'Add', [1] * 400, read), *behind_it(read, behind)])
+        told = self.why('mine', '-g', 'golden')
+        self.assertEqual((told['headline'], told['judged']), (
+            'first cause: Clip "clip" is missing before Mul "b" at net/0: golden\'s input 0 is its output, mine agrees with what goes into it',
+            '3 operators: 2 agree, 1 victim'))
+        self.flat('golden alone', behind_it(below, out)[1:])
+        self.flat('alone', behind_it(read, behind)[1:])
+        self.assertFalse(self.why('alone', '-g', 'golden alone')['certain'])
+
     def test_arrays_of_one_operator_tell_times_of_their_own(self):
         for side, last in (('golden', 4), ('mine', 9)):
             for turn, name in enumerate(('a.0.0.%d.input.0', 'a.0.0.%d.input.1', 'a.0.0.%d.output.0', 'b.0.0.%d.input.0', 'b.0.0.%d.output.0')):

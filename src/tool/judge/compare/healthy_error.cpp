@@ -56,8 +56,9 @@ constexpr std::string_view kByExponent = "exp sigmoid silu softmax";
 constexpr std::string_view kWithoutBound =
     "argmax argmin cast ceil div equal floor greater greaterorequal less lessorequal log lpnormalization mod "
     "nonmaxsuppression nonzero onehot pow reciprocal round rsqrt sign topk topkv2 where";
-constexpr std::string_view kSingle =
-    "add batchnorm concat conv gather matmul mul pad pool relu reshape slice split sub tanh transpose";
+// Those that change no element by more than one of an input, and those that weigh what they read.
+constexpr std::string_view kSingle = "add concat gather pad pool relu reshape slice split sub tanh transpose";
+constexpr std::string_view kWeighing = "batchnorm conv matmul mul";
 
 }  // namespace
 
@@ -92,8 +93,11 @@ bool sums_channels(std::string_view type) {
   return has_word("conv convtranspose matmul", canonical_type(type));
 }
 
-bool shows_single_elements(std::string_view type) {
-  return has_word(kSingle, canonical_type(type));
+bool shows_single_elements(std::string_view type, const TensorError& input) {
+  constexpr double kSpread = 8, kSpreadUnits = 16;
+  const std::string canonical = canonical_type(type);
+  const bool spread = input.peak <= kSpread * input.all && input.most <= kSpreadUnits * input.rms;
+  return has_word(kSingle, canonical) || (spread && has_word(kWeighing, canonical));
 }
 
 TensorError explained_by(const TensorError& input, const TensorError& output, PassesErrors passes) {

@@ -41,12 +41,12 @@ TensorError explained_by(const TensorError& input, const TensorError& output, Pa
 /// Whether each channel of such an operator's output is a sum of its own.
 bool sums_channels(std::string_view type);
 
-/// Whether single elements of such an operator may be judged, where its inputs are not equal.
-bool shows_single_elements(std::string_view type);
+/// Whether single elements of such an operator may be judged beside an input that is not equal: of one that weighs what
+/// it reads only where no few elements of the input are far off, as one weight may make much of these.
+bool shows_single_elements(std::string_view type, const TensorError& input);
 
-/// What a healthy operator may add to an output, from equal inputs: the rounding of a sum of `terms` in the
-/// coarser dtype of both sides, at most 0.05; of integers one step of their scale; of indices and counts
-/// nothing.
+/// What a healthy operator may add to an output, from equal inputs: the rounding of a sum of `terms` in the coarser
+/// dtype of both sides, at most 0.05; of integers one step of their scale; of indices and counts nothing.
 double healthy_error(const PairResult& output, const DumpTensor& mine, const DumpTensor& golden,
                      std::uint64_t terms);
 

@@ -1,7 +1,6 @@
 #include "src/tool/judge/compare/step_verdicts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +12,7 @@
 #include "src/tool/judge/compare/error_shape.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
+#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {
@@ -60,7 +60,7 @@ class InputReader {
   std::optional<DumpTensor> input(std::uint32_t index) const {
     for (const std::size_t result : of_operator_) {
       DumpTensor tensor = side_.tensors[*results_[result].pair.mine];
-      if (!tensor.is_output && tensor.index == index) return tensor;
+      if (results_[result].comparison && !tensor.is_output && tensor.index == index) return tensor;
     }
     return std::nullopt;
   }
@@ -78,8 +78,8 @@ std::optional<MisreadInput> find_misread_input(const DumpSide& mine, const PairR
   const InputReader reader(mine, results, of_operator);
   for (const std::size_t result : of_operator) {
     const DumpTensor& tensor = mine.tensors[*results[result].pair.mine];
-    if (tensor.is_output || tensor.quant == nullptr || tensor.quant->scheme != QuantScheme::affine ||
-        !has_scales_as_inputs(mine.files[tensor.file].type))
+    if (!results[result].comparison || tensor.is_output || tensor.quant == nullptr ||
+        tensor.quant->scheme != QuantScheme::affine || !has_scales_as_inputs(mine.files[tensor.file].type))
       continue;
     if (std::string text = reader.misread(tensor); !text.empty())
       return MisreadInput{result, std::move(text)};
@@ -96,7 +96,7 @@ class MisreadStep {
     for (std::size_t turn = 0; turn < ops_.size(); ++turn) {
       OpVerdict& op = *ops_[turn];
       if (op.bad_input || !op.unequal_output || op.unequal_constant) continue;
-      op.misread = find_misread_input(pair_.mine, pair_.results, compared(op));
+      op.misread = find_misread_input(pair_.mine, pair_.results, op.results);
       if (!op.misread) continue;
       const std::optional<std::size_t> writer = writer_of(pair_.my_tensor(op.misread->result), turn);
       if (!writer) continue;
@@ -106,14 +106,6 @@ class MisreadStep {
   }
 
  private:
-  std::vector<std::size_t> compared(const OpVerdict& op) const {
-    std::vector<std::size_t> compared;
-    for (const std::size_t result : op.results) {
-      if (pair_.results[result].comparison) compared.push_back(result);
-    }
-    return compared;
-  }
-
   /// Operators between that have no other constant pass on what they read.
   std::optional<std::size_t> writer_of(const DumpTensor& input, std::size_t turn) const {
     std::optional<DumpTensor> wanted = input;
@@ -166,15 +158,17 @@ class StepJudge {
 
   void judge() {
     const bool alike = computed_alike();
-    bool fed = false, begun = false;
+    bool fed = false, begun = false, lacks = false;
     for (std::size_t turn = 0; turn < ops_.size(); ++turn) {
       OpVerdict& op = *ops_[turn];
       op.fed = fed;
-      op.verdict = op.bad_output   ? verdict_of(op, alike && begun)
+      op.verdict = op.bad_output   ? verdict_of(op, lacks || (alike && begun))
                    : op.has_output ? Verdict::agrees
                                    : Verdict::unpaired;
       blame_writer(op);
-      if (op.bad_output && !fed && op.cause == Cause::unclear) find_beginning(turn);
+      if (!is_proof(op.cause) && !fed && !begun) find_missing(op);
+      lacks |= op.cause == Cause::missing;
+      if (op.bad_output && !fed && !lacks && op.cause == Cause::unclear) find_beginning(turn);
       fed |= op.bad_output.has_value();
       begun |= op.inputs != 0 && op.equal_inputs && op.unequal_output;
     }
@@ -201,7 +195,7 @@ class StepJudge {
     });
   }
 
-  /// `begun`: both sides were computed alike, and it is known before this operator where they part.
+  /// `begun`: it is known before this operator where both sides part.
   Verdict verdict_of(OpVerdict& op, bool begun) {
     const auto call = [&op](Cause cause, Verdict verdict) {
       op.cause = cause;
@@ -396,9 +390,32 @@ class StepJudge {
     return turn != turns_.end() && ops_[turn->second]->has_output;
   }
 
+  /// Within the limits: an input that is much nearer to what an operator of golden's reads than to what it writes, and
+  /// an output that is off by that.
+  void find_missing(OpVerdict& op) {
+    constexpr double kNearer = 16, kPassed = 4;
+    if (op.bad_input || op.fused || op.cause == Cause::ambiguous || op.output_error <= op.healthy ||
+        !pair_.has_golden_alone())
+      return;
+    for (const std::size_t result : op.results) {
+      const PairResult& input = pair_.results[result];
+      if (!has_known_scale(input) || pair_.my_tensor(result).is_output || is_equal(input)) continue;
+      const double error = error_of(input).all;
+      if (kPassed * op.output_error < error) continue;
+      const std::optional<std::size_t> missing = missing_before(input, error / kNearer);
+      if (!missing) continue;
+      op.cause = Cause::missing;
+      op.verdict = op.bad_output ? Verdict::victim : op.verdict;
+      op.golden_op = missing;
+      op.at = result;
+      return;
+    }
+  }
+
   /// Golden has operators between who wrote this input of mine and who reads it: the output of the last of
-  /// them.
-  std::optional<std::size_t> missing_before(const PairResult& input) {
+  /// them. What they read is no farther from the input than `most`, or agrees with it.
+  std::optional<std::size_t> missing_before(const PairResult& input, std::optional<double> most = {}) {
+    constexpr std::string_view kCopies = "cast dequantize dropout identity quantize";
     constexpr int kMost = 8;
     SideContent& golden = pair_.golden_content();
     const std::optional<std::size_t> last = golden.writer(*input.pair.golden);
@@ -407,7 +424,10 @@ class StepJudge {
       std::optional<std::size_t> before;
       for (const std::size_t tensor : pair_.golden_op(*writer)) {
         if (golden.side().tensors[tensor].is_output) continue;
-        if (pair_.agree(*input.pair.mine, tensor)) return writer;
+        const std::optional<PairResult> read = pair_.compare(*input.pair.mine, tensor);
+        const bool copies =
+            has_word(kCopies, canonical_type(golden.side().files[golden.side().tensors[tensor].file].type));
+        if (read && (most ? !copies && error_of(*read).all <= *most : !pair_.diverges(*read))) return writer;
         if (!before) before = golden.writer(tensor);
       }
       writer = before;
@@ -495,74 +515,6 @@ std::optional<std::uint64_t> step_in(const std::string& place) {
   return slash == std::string::npos ? std::nullopt : parse_decimal(place.substr(slash + 1));
 }
 
-}  // namespace
-
-JudgedPair::JudgedPair(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
-                       const std::function<bool(const PairResult&)>& diverges)
-    : mine(mine), golden(golden), results(results), diverges(diverges) {}
-
-SideContent& JudgedPair::my_content() {
-  if (!my_content_) my_content_.emplace(mine);
-  return *my_content_;
-}
-
-SideContent& JudgedPair::golden_content() {
-  if (!golden_content_) golden_content_.emplace(golden);
-  return *golden_content_;
-}
-
-std::optional<PairResult> JudgedPair::compare(std::size_t my_tensor, std::size_t golden_tensor) const {
-  TensorPairs pairs;
-  pairs.push_back({my_tensor, golden_tensor});
-  const PairResults compared = compare_pairs(mine, golden, pairs, false);
-  if (compared.size() != 1 || !compared[0].comparison) return std::nullopt;
-  return compared[0];
-}
-
-bool JudgedPair::agree(std::size_t my_tensor, std::size_t golden_tensor) const {
-  const std::optional<PairResult> result = compare(my_tensor, golden_tensor);
-  return result && !diverges(*result);
-}
-
-void JudgedPair::find_golden_ops() {
-  if (!results_of_golden_.empty()) return;
-  results_of_golden_.resize(golden.tensors.size());
-  op_of_golden_.resize(golden.tensors.size());
-  std::map<OpKey, std::size_t> known;
-  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
-    const std::size_t file = golden.tensors[i].file;
-    const auto [op, is_new] = known.emplace(key_of(golden.files[file], file), golden_ops_.size());
-    if (is_new) golden_ops_.emplace_back();
-    golden_ops_[op->second].push_back(i);
-    op_of_golden_[i] = op->second;
-  }
-  std::size_t number = 0;
-  for (const PairResult& result : results) {
-    const std::size_t here = number++;
-    if (result.pair.golden) results_of_golden_[*result.pair.golden] = here;
-  }
-}
-
-std::optional<std::size_t> JudgedPair::result_of_golden(std::size_t golden_tensor) {
-  find_golden_ops();
-  return results_of_golden_[golden_tensor];
-}
-
-const std::vector<std::size_t>& JudgedPair::golden_op(std::size_t golden_tensor) {
-  find_golden_ops();
-  return golden_ops_[op_of_golden_[golden_tensor]];
-}
-
-bool JudgedPair::is_golden_alone(std::size_t golden_tensor) {
-  const std::vector<std::size_t>& tensors = golden_op(golden_tensor);
-  return std::none_of(tensors.begin(), tensors.end(), [&](std::size_t tensor) {
-    const std::optional<std::size_t> result = results_of_golden_[tensor];
-    return result && results[*result].pair.mine;
-  });
-}
-
-namespace {
-
 /// Tells constants that one dump lacks from what is computed, and from inputs of the network.
 class HiddenConstants {
  public:
@@ -624,7 +576,105 @@ class HiddenConstants {
   std::optional<bool> hides_[2];
 };
 
+/// The channel of an output that is many times golden's, where that of no input is.
+void find_channel(const JudgedPair& pair, OpVerdict& op, std::size_t output) {
+  const auto odd = [&](std::size_t result, std::size_t axis) {
+    return odd_channel(pair.mine, pair.my_tensor(result), pair.golden, pair.golden_tensor(result), axis);
+  };
+  const DumpTensor mine = pair.my_tensor(output), golden = pair.golden_tensor(output);
+  if (mine.quant == nullptr && golden.quant == nullptr) return;
+  // The axis that has as many channels as the weights have scales.
+  const std::size_t rank = mine.shape.size();
+  std::size_t axis = std::min<std::size_t>(1, rank);
+  for (const std::size_t i : op.results) {
+    const Quantisation* const quant = pair.my_tensor(i).quant;
+    if (rank < 2 || quant == nullptr || quant->scales.size() < 2) continue;
+    const auto scales = static_cast<Dim>(quant->scales.size());
+    if (mine.shape[1] != scales && mine.shape.back() == scales) axis = rank - 1;
+  }
+  const std::optional<ChannelGain> channel = odd(output, axis);
+  if (!channel) return;
+  for (const std::size_t i : op.results) {
+    if (pair.results[i].comparison && !pair.my_tensor(i).is_output && odd(i, axis)) return;
+  }
+  op.channel = channel;
+  op.own_proof = true;
+  if (!op.bad_output) op.bad_output = output;
+}
+
 }  // namespace
+
+JudgedPair::JudgedPair(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
+                       const std::function<bool(const PairResult&)>& diverges)
+    : mine(mine), golden(golden), results(results), diverges(diverges) {}
+
+SideContent& JudgedPair::my_content() {
+  if (!my_content_) my_content_.emplace(mine);
+  return *my_content_;
+}
+
+SideContent& JudgedPair::golden_content() {
+  if (!golden_content_) golden_content_.emplace(golden);
+  return *golden_content_;
+}
+
+std::optional<PairResult> JudgedPair::compare(std::size_t my_tensor, std::size_t golden_tensor) const {
+  TensorPairs pairs;
+  pairs.push_back({my_tensor, golden_tensor});
+  const PairResults compared = compare_pairs(mine, golden, pairs, false);
+  if (compared.size() != 1 || !compared[0].comparison) return std::nullopt;
+  return compared[0];
+}
+
+bool JudgedPair::agree(std::size_t my_tensor, std::size_t golden_tensor) const {
+  const std::optional<PairResult> result = compare(my_tensor, golden_tensor);
+  return result && !diverges(*result);
+}
+
+void JudgedPair::find_golden_ops() {
+  if (!results_of_golden_.empty()) return;
+  results_of_golden_.resize(golden.tensors.size());
+  op_of_golden_.resize(golden.tensors.size());
+  std::map<OpKey, std::size_t> known;
+  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
+    const std::size_t file = golden.tensors[i].file;
+    const auto [op, is_new] = known.emplace(key_of(golden.files[file], file), golden_ops_.size());
+    if (is_new) golden_ops_.emplace_back();
+    golden_ops_[op->second].push_back(i);
+    op_of_golden_[i] = op->second;
+  }
+  std::size_t number = 0;
+  for (const PairResult& result : results) {
+    const std::size_t here = number++;
+    if (result.pair.golden) results_of_golden_[*result.pair.golden] = here;
+  }
+}
+
+std::optional<std::size_t> JudgedPair::result_of_golden(std::size_t golden_tensor) {
+  find_golden_ops();
+  return results_of_golden_[golden_tensor];
+}
+
+const std::vector<std::size_t>& JudgedPair::golden_op(std::size_t golden_tensor) {
+  find_golden_ops();
+  return golden_ops_[op_of_golden_[golden_tensor]];
+}
+
+bool JudgedPair::has_golden_alone() {
+  if (!has_golden_alone_)
+    has_golden_alone_ = std::any_of(results.begin(), results.end(), [this](const PairResult& result) {
+      return !result.pair.mine && golden.tensors[*result.pair.golden].is_output;
+    });
+  return *has_golden_alone_;
+}
+
+bool JudgedPair::is_golden_alone(std::size_t golden_tensor) {
+  const std::vector<std::size_t>& tensors = golden_op(golden_tensor);
+  return std::none_of(tensors.begin(), tensors.end(), [&](std::size_t tensor) {
+    const std::optional<std::size_t> result = results_of_golden_[tensor];
+    return result && results[*result].pair.mine;
+  });
+}
 
 void find_constants(JudgedPair& pair, OpVerdicts& ops, bool looks) {
   HiddenConstants hidden(pair, ops);
@@ -682,36 +732,6 @@ void find_fused(JudgedPair& pair, OpVerdict& op) {
   if (!pair.diverges(*op.fused)) op.bad_output.reset();
 }
 
-namespace {
-
-/// The channel of an output that is many times golden's, where that of no input is.
-void find_channel(const JudgedPair& pair, OpVerdict& op, std::size_t output) {
-  const auto odd = [&](std::size_t result, std::size_t axis) {
-    return odd_channel(pair.mine, pair.my_tensor(result), pair.golden, pair.golden_tensor(result), axis);
-  };
-  const DumpTensor mine = pair.my_tensor(output), golden = pair.golden_tensor(output);
-  if (mine.quant == nullptr && golden.quant == nullptr) return;
-  // The axis that has as many channels as the weights have scales.
-  const std::size_t rank = mine.shape.size();
-  std::size_t axis = std::min<std::size_t>(1, rank);
-  for (const std::size_t i : op.results) {
-    const Quantisation* const quant = pair.my_tensor(i).quant;
-    if (rank < 2 || quant == nullptr || quant->scales.size() < 2) continue;
-    const auto scales = static_cast<Dim>(quant->scales.size());
-    if (mine.shape[1] != scales && mine.shape.back() == scales) axis = rank - 1;
-  }
-  const std::optional<ChannelGain> channel = odd(output, axis);
-  if (!channel) return;
-  for (const std::size_t i : op.results) {
-    if (pair.results[i].comparison && !pair.my_tensor(i).is_output && odd(i, axis)) return;
-  }
-  op.channel = channel;
-  op.own_proof = true;
-  if (!op.bad_output) op.bad_output = output;
-}
-
-}  // namespace
-
 void weigh_errors(JudgedPair& pair, OpVerdict& op) {
   const std::string type = pair.mine.files[op.file].type;
   const PassesErrors passes = passes_errors(type);
@@ -748,8 +768,11 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
       explained.peak = std::max(explained.peak, one.peak);
     }
     const bool own = output.all > std::max(healthy, kOwnGrowth * explained.all);
-    const bool single = floats && !statistics && (equal || shows_single_elements(type)) &&
-                        output.peak > kOwnGrowth * std::max(healthy, explained.peak);
+    const bool shows = equal || std::all_of(inputs.begin(), inputs.end(), [&type](const TensorError& input) {
+                         return shows_single_elements(type, input);
+                       });
+    const bool single =
+        floats && !statistics && shows && output.peak > kOwnGrowth * std::max(healthy, explained.peak);
     const bool known = op.inputs != 0 && !op.failed_input && !paired.unscaled;
     op.own_proof |= known && (own || single);
     if (known && !op.own_proof && sums_channels(type)) find_channel(pair, op, i);

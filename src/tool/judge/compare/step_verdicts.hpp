@@ -1,7 +1,6 @@
 #pragma once
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +35,9 @@ class JudgedPair {
   /// The result of a golden tensor, which may have no partner.
   std::optional<std::size_t> result_of_golden(std::size_t golden_tensor);
 
+  /// Whether any output of golden has no partner.
+  bool has_golden_alone();
+
   /// Whether no tensor of the golden operator of that tensor has a partner.
   bool is_golden_alone(std::size_t golden_tensor);
 
@@ -47,6 +49,7 @@ class JudgedPair {
 
   std::optional<SideContent> my_content_;
   std::optional<SideContent> golden_content_;
+  std::optional<bool> has_golden_alone_;
   std::vector<std::optional<std::size_t>> results_of_golden_;
   std::vector<std::size_t> op_of_golden_;             ///< of tensors
   std::vector<std::vector<std::size_t>> golden_ops_;  ///< their tensors
