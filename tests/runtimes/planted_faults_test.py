@@ -115,7 +115,7 @@ class PlantedFaults(unittest.TestCase):
             if 'first_diverging' not in usual:
                 # Within the limits, it is told where equality ends.
                 below += 1
-                culprits[0].append(usual['ops'][usual['first_unequal']['op']]['name'])
+                culprits[0] = culprits[0] or [usual['ops'][usual['first_unequal']['op']]['name']]
             if innocent or culprits != [[in_files(fault.op)]] * 2:
                 wrong.append(f'{fault}: {culprits} {usual.get("first_diverging")} {strict.get("first_diverging")} {innocent}')
         kinds = collections.Counter((fault.kind.__name__, fault.in_file) for fault, *_ in planted)

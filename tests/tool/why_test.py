@@ -44,11 +44,11 @@ class Why(PlantedCase):
                 self.assertNotIn(title, lines)
         return told
 
-    def planted(self, pair, fault, seed=1):
+    def planted(self, pair, fault, seed=1, expect=1):
         network = Network(seed)
         self.put('golden', Run(network, pair[1]))
         self.put('mine', Run(network, pair[0], fault))
-        return self.why('mine', '-g', 'golden', *self.cards(pair))
+        return self.why('mine', '-g', 'golden', *self.cards(pair), expect=expect)
 
     def test_healthy_runs_name_nobody(self):
         for pair in (*PAIRS, ('float16', 'float16')):
@@ -187,6 +187,20 @@ class Why(PlantedCase):
         self.flat('mine', [('z', 'Conv', [1, 2], [3, -4]), ('b', 'Relu', [3, -4], [3, 0]), ('a', 'Add', [3, 0], [5, 2])])
         self.assertEqual(self.why('mine', '-g', 'golden')['headline'], 'first cause: Relu "b" at net/0, culprit: it reads another '
                          'tensor: its input 0 is the output of "z", which in golden it is not; golden\'s Add "a" runs behind it')
+
+    def test_in_a_run_that_is_otherwise_exact_what_is_more_than_rounding_is_a_proof(self):
+        """Within the limits too; but not in another dtype. One operator may be computed in another order."""
+        def times(op, factor):
+            return Spoilt(op, lambda rows: [[v * factor for v in row] for row in rows])
+        fault, rounded = times('conv2', 1 + 2e-5), times('conv2', 1 + 2e-7)
+        told = self.planted(('float32', 'float32'), fault)
+        self.assertRegex(told['headline'], r'^first cause: Conv "conv2" at net/0, culprit: its 2 inputs are equal, output 0 is not '
+                                           r'\(.*\), within the limits; whatever else has equal inputs has equal outputs$')
+        for pair in (('float16', 'float32'), ('int8', 'float32')):
+            self.planted(pair, fault, expect=0)
+        self.planted(('float32', 'float32'), rounded, expect=0)
+        for op in ('sigmoid0', 'relu2', 'res'):
+            self.assertEqual(self.planted(('float32', 'float32'), times(op, 1 + 1e-4))['op'], op)
 
     def test_what_is_missing_accuses_nobody_behind_it(self):
         """Within the limits too; and one element that is off in what a convolution reads may be far off in what it writes."""

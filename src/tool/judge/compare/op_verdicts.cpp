@@ -1,7 +1,6 @@
 #include "src/tool/judge/compare/op_verdicts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,6 +8,7 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
+#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/compare/step_verdicts.hpp"
 
 namespace opdump::tool {
@@ -38,6 +38,7 @@ class OpJudge {
       any |= op.bad_output.has_value();
     }
     if (any) find_ambiguous();
+    find_inexact();
     for (auto& [place, step] : steps_) {
       std::vector<OpVerdict*> ops;
       for (const std::size_t op : step) ops.push_back(&ops_[op]);
@@ -141,6 +142,47 @@ class OpJudge {
       if (distinct.size() == tasks.size() && file.task && file.task == golden.task) continue;
       op.cause = Cause::ambiguous;
     }
+  }
+
+  /// One program, run twice: what has equal inputs has equal outputs, but for one operator. That may still be computed in
+  /// another order: what is more than rounding is a proof. What only moves or compares numbers says nothing of the
+  /// program.
+  void find_inexact() {
+    constexpr std::string_view kRandom = "bernoulli dropout multinomial randomnormallike randomuniformlike";
+    constexpr std::string_view kRounding =
+        "batchnorm conv convtranspose erf exp gelu hardsigmoid layernorm matmul reducemean rmsnorm sigmoid silu softmax tanh";
+    constexpr std::size_t kLeastOps = 2;
+    std::set<std::string> rounding, places;
+    std::vector<OpVerdict*> inexact;
+    std::string name;
+    for (OpVerdict& op : ops_) {
+      const DumpFile file = pair_.mine.files[op.file];
+      const std::string here = file.type + ' ' + file.op;
+      if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
+      const std::string type = canonical_type(file.type);
+      if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input || op.unequal_constant ||
+          op.fused || has_word(kRandom, type))
+        continue;
+      if (op.unequal_output) {
+        if (!inexact.empty() && here != name) return;
+        name = here;
+        inexact.push_back(&op);
+        continue;
+      }
+      if (has_word(kRounding, type)) rounding.insert(here);
+      for (const std::size_t result : op.results) {
+        const PairResult& paired = pair_.results[result];
+        if (paired.comparison && paired.comparison->summary_distance) return;
+      }
+    }
+    if (rounding.size() < kLeastOps) return;
+    for (OpVerdict* const op : inexact)
+      op->inexact = op->cause != Cause::ambiguous && is_beyond_rounding(*op);
+  }
+
+  bool is_beyond_rounding(const OpVerdict& op) const {
+    const bool sums = sums_channels(pair_.mine.files[op.file].type);
+    return op.one_element || (op.own_proof && op.output_error > (sums ? 1 : kOwnGrowth) * op.healthy);
   }
 
   JudgedPair& pair_;

@@ -91,7 +91,9 @@ struct OpVerdict {
   bool equal_inputs = true;                    ///< all that could be compared, without constants
   bool own_proof = false;    ///< an output is farther off than inputs and a healthy operator account for
   bool one_element = false;  ///< that is proved by single elements
-  std::string axes{};        ///< of `layout`: golden's, in the order in which they make mine
+  bool inexact =
+      false;           ///< in a run that is exact but for this one, its inputs are equal and an output is not
+  std::string axes{};  ///< of `layout`: golden's, in the order in which they make mine
   std::optional<ChannelGain> channel{};  ///< that is proved by this one
   bool fed = false;         ///< an operator before it, at the same step, has an output that diverges
   double input_error = 0;   ///< the greatest

@@ -163,8 +163,10 @@ class StepJudge {
       OpVerdict& op = *ops_[turn];
       op.fed = fed;
       op.verdict = op.bad_output   ? verdict_of(op, lacks || (alike && begun))
+                   : op.inexact    ? Verdict::culprit
                    : op.has_output ? Verdict::agrees
                                    : Verdict::unpaired;
+      if (op.inexact && !op.bad_output) op.cause = Cause::own_error;
       blame_writer(op);
       if (!is_proof(op.cause) && !fed && !begun) find_missing(op);
       lacks |= op.cause == Cause::missing;

@@ -27,9 +27,8 @@ std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
     text += ", " + counts(detail.mine_nan, detail.mine_infinite) + " for " +
             counts(detail.golden_nan, detail.golden_infinite);
   }
-  if (mine.dtype != golden.dtype && mine.quant == nullptr && golden.quant == nullptr) {
+  if (mine.dtype != golden.dtype && mine.quant == nullptr && golden.quant == nullptr)
     text += ", " + std::string(info(mine.dtype).name) + " for " + std::string(info(golden.dtype).name);
-  }
   return text;
 }
 
@@ -143,7 +142,9 @@ std::string VerdictReport::own_text(const OpVerdict& op) const {
   } else if (!equal && std::isfinite(op.output_error)) {
     text += "; its error is " + number_text(op.growth()) + " times what that of its inputs accounts for";
   }
-  return op.bad_output || op.fused ? text : text + ", within the limits, and that grows";
+  if (op.bad_output || op.fused) return text;
+  return text + (op.inexact ? ", within the limits; whatever else has equal inputs has equal outputs"
+                            : ", within the limits, and that grows");
 }
 
 std::string VerdictReport::cause_text(const OpVerdict& op) const {
