@@ -29,6 +29,13 @@ class Spoilt(Fault):
         return made.like(v for row in self.rule(made.rows) for v in row)
 
 
+class Late(Fault):
+    """A fault from step 1 on."""
+
+    def spoil(self, made, step):
+        return super().spoil(made, step) if step else made
+
+
 class Why(PlantedCase):
     def why(self, *arguments, expect=1):
         """What both the JSON and the text say."""
@@ -201,6 +208,12 @@ class Why(PlantedCase):
         self.planted(('float32', 'float32'), rounded, expect=0)
         for op in ('sigmoid0', 'relu2', 'res'):
             self.assertEqual(self.planted(('float32', 'float32'), times(op, 1 + 1e-4))['op'], op)
+
+    def test_since_when_is_told(self):
+        for pair in PAIRS:
+            told = self.planted(pair, Late('doubled channel', 'conv1', 1))
+            self.assertEqual((told['op'], told['place'], told['certain']), ('conv1', 'net/1', True))
+            self.assertIn('; from step 1 on, not at the 1 step before it', told['headline'])
 
     def test_what_is_missing_accuses_nobody_behind_it(self):
         """Within the limits too; and one element that is off in what a convolution reads may be far off in what it writes."""

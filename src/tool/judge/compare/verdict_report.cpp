@@ -292,7 +292,7 @@ std::string VerdictReport::headline() const {
     case Cause::missing: {
       const DumpTensor input = my_tensor(*op.at);
       return text + golden_name_of(*op.golden_op) + " is missing before " + name + ": golden's " +
-             role_text(input) + " is its output, mine agrees with what goes into it";
+             role_text(input) + " is its output, mine agrees with what goes into it" + steps_text(op);
     }
     case Cause::shifted:
       return text + "mine is shifted by " +
@@ -300,8 +300,29 @@ std::string VerdictReport::headline() const {
              " on, it has the elements of golden's " + (op.steps > 0 ? "later" : "earlier") +
              " step, bit for bit";
     default:
-      return text + first_text(op);
+      return text + first_text(op) + steps_text(op);
   }
+}
+
+std::string VerdictReport::steps_text(const OpVerdict& op) const {
+  const DumpFile here = report_.mine.files[op.file];
+  std::size_t before = 0, behind = 0, right = 0;
+  for (const OpVerdict& other : ops_) {
+    const DumpFile file = report_.mine.files[other.file];
+    if (file.op != here.op || file.type != here.type || file.task != here.task || file.boot != here.boot ||
+        file.place == here.place)
+      continue;
+    const bool wrong = other.bad_output || other.own_proof || is_proof(other.cause);
+    if (other.first < op.first && wrong) return {};
+    ++(other.first < op.first ? before : behind);
+    right += other.first > op.first && !wrong ? 1 : 0;
+  }
+  if (before == 0) return {};
+  return "; " + std::string(right == 0 && behind != 0 ? "from" : "at") + " step " +
+         here.place.substr(here.place.rfind('/') + 1) + (right == 0 && behind != 0 ? " on" : "") +
+         ", not at the " + count_text(before, "step") + " before it" +
+         (right == 0 ? ""
+                     : ", nor at " + std::to_string(right) + " of " + std::to_string(behind) + " behind it");
 }
 
 std::string VerdictReport::counts() const {

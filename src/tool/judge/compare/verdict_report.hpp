@@ -37,6 +37,8 @@ class VerdictReport {
 
  private:
   std::string first_text(const OpVerdict& op) const;
+  /// Since when it is so, where the same operator was right at a step before; else empty.
+  std::string steps_text(const OpVerdict& op) const;
   std::string cause_text(const OpVerdict& op) const;
   std::string own_text(const OpVerdict& op) const;
   std::string uncompared_text(const OpVerdict& op) const;  ///< which constants were not compared; or empty
