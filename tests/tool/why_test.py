@@ -215,6 +215,14 @@ class Why(PlantedCase):
             self.assertEqual((told['op'], told['place'], told['certain']), ('conv1', 'net/1', True))
             self.assertIn('; from step 1 on, not at the 1 step before it', told['headline'])
 
+    def test_another_layout_with_its_shape_is_told(self):
+        values = [i * i % 23 - 7 for i in range(24)]
+        for side, shape, made in (('golden', [1, 2, 3, 4], values), ('mine', [1, 3, 4, 2], [values[c * 12 + i] for i in range(12) for c in range(2)])):
+            one = tensor(FLOAT, shape, floats(*made), name=b'')
+            self.write(side + '/20260131130559/0/net/1/0/Conv.a.0.0.%016d' % 1, record([one], [one]))
+        self.assertEqual(self.why('mine', '-g', 'golden', expect=0)['others'], [
+            '2 tensors in another layout than golden\'s, the first input 0 of Conv "a" at net/0: taken as NHWC against NCHW'])
+
     def test_what_is_missing_accuses_nobody_behind_it(self):
         """Within the limits too; and one element that is off in what a convolution reads may be far off in what it writes."""
         read, out = [1 + i % 3 for i in range(399)] + [8], [i % 7 / 100 for i in range(400)]

@@ -198,7 +198,7 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
   const VerdictReport verdicts(report);
   Judgement answer = judge_first(report, verdicts);
   if (expected != nullptr) judge_by_expected(*expected, verdicts, answer);
-  CountedTensors mine, golden, failed, unscaled;
+  CountedTensors mine, golden, failed, unscaled, turned;
   bool paired = false;
   for (const PairResult& result : report.results) {
     const bool known =
@@ -214,8 +214,10 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
     if (!result.pair.golden) mine.add(report.mine, tensor);
     if (result.pair.golden && !result.comparison) failed.add(report.mine, tensor, result.problem);
     if (result.unscaled) unscaled.add(report.mine, tensor);
+    if (result.remark.starts_with("taken as ")) turned.add(report.mine, tensor, result.remark);
   }
   if (verdicts.headline().empty() && answer.headline.empty()) name_odd_tensors(report, verdicts, answer);
+  turned.tell("in another layout than golden's", answer.others);
   mine.tell("of mine without golden", answer.unjudged);
   golden.tell("of golden without mine", answer.unjudged);
   failed.tell("could not be compared", answer.unjudged);
