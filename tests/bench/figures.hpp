@@ -11,10 +11,9 @@ namespace opdump::bench {
 
 enum class Better { less, more };
 
-/// Appends a line of JSON to the file that OPDUMP_BENCH_FIGURES names, and does nothing where it names none.
-/// `what` is the row of the table with the size it was measured at, `figure` the column with its unit; `runs`
-/// has one value per repetition. Names hold no character that JSON escapes. Ends the program if the file
-/// cannot be written.
+/// Appends a line of JSON to the file that OPDUMP_BENCH_FIGURES names, and does nothing where it names none. `what` is
+/// the row of the table with the size it was measured at, `figure` the column with its unit; `runs` has one value per
+/// repetition. Names hold no character that JSON escapes. Ends the program if the file cannot be written.
 inline void add_figure(std::string_view topic, const std::string& what, std::string_view figure,
                        Better better, const std::vector<double>& runs) {
   const char* const path = std::getenv("OPDUMP_BENCH_FIGURES");

@@ -90,8 +90,7 @@ class LogPlace {
   std::vector<std::byte> block_;
 };
 
-/// Runs `write_log(now)`, which returns the nanoseconds per byte that it took, between two looks at the
-/// floor.
+/// Runs `write_log(now)`, which returns the nanoseconds per byte that it took, between two looks at the floor.
 template <class WriteLog>
 void beside_floor(benchmark::State& state, LogPlace& place, bool one_thread, WriteLog write_log) {
   const LogPlace::Now now = place.clock(one_thread);

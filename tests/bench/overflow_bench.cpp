@@ -22,8 +22,7 @@ namespace {
 constexpr std::size_t kPieceBytes = 64 * 1024;
 constexpr std::size_t kRingBytes = 1024 * 1024;
 
-/// Copies the tensor piece by piece; each piece is searched when it has just been copied, if `kernel` says
-/// so.
+/// Copies the tensor piece by piece; each piece is searched when it has just been copied, if `kernel` says so.
 bool pass(const std::vector<std::byte>& tensor, std::vector<std::byte>& ring, DType dtype, bool search,
           NonFiniteKernel kernel) {
   bool found = false;

@@ -25,9 +25,8 @@
 #include "rig.hpp"
 #include "sinks.hpp"
 
-/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured.
-/// The queues carry a `PeerHead` with the bytes and hold at most `kQueueBytes`; LTTng and the files take the
-/// bytes alone.
+/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured. The queues
+/// carry a `PeerHead` with the bytes and hold at most `kQueueBytes`; LTTng and the files take the bytes alone.
 namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;

@@ -18,8 +18,7 @@ namespace {
 constexpr std::uint32_t kPage = 128;
 constexpr std::uint64_t kNoon = 1'795'435'200'000'000;
 
-/// A boot that captures two steps, is told the time, and captures two more. The calls go on when power has
-/// ended.
+/// A boot that captures two steps, is told the time, and captures two more. The calls go on when power has ended.
 void boot(FlashEmulator& flash) {
   const Device device = flash.device();
   std::byte page[FlashLog::kPrefixBytes + kPage];

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <deque>
 #include <string>
 
 #include "platform/flashlog/flash_log.hpp"

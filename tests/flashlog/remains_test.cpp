@@ -338,8 +338,7 @@ TEST_CASE("flash log: a granule that is lost leaves no object and no line under 
         writer.put(directory, directory, size);
       };
       add("a", 1);
-      // The rest of the granule comes with a program of its own, and `bytes` decides where the next one
-      // begins.
+      // The rest of the granule comes with a program of its own, and `bytes` decides where the next one begins.
       REQUIRE(writer.log.sync() == Status::ok);
       add("b", bytes);
       for (int i = 0; i < 20; ++i) add("b", 10);

@@ -1,6 +1,5 @@
-// The shipped ring, run by relacy under the C++ memory model: every execution of small cases, and random ones
-// of larger cases. usage: ring_model_test [EXECUTIONS]: random executions of each larger case, 1000 without
-// it
+// The shipped ring, run by relacy under the C++ memory model: every execution of small cases, and random ones of larger
+// cases. usage: ring_model_test [EXECUTIONS]: random executions of each larger case, 1000 without it
 
 #include <array>
 #include <cstdio>
@@ -355,8 +354,7 @@ void asking_whether_it_is_drained() {
   print("asking whether it is drained, every execution of two preemptions", tally);
 }
 
-// The head may have come to where the tail stood, a turn of the ring later, while some chunks are still
-// there.
+// The head may have come to where the tail stood, a turn of the ring later, while some chunks are still there.
 void asking_from_a_third_thread() {
   Tally tally;
   the_case = {.write_count = 3, .reads = "pr"};

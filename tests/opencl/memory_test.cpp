@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <numeric>
 #include <thread>
 #include <vector>
 

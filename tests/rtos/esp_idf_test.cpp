@@ -1,5 +1,4 @@
-// The port for ESP-IDF over declarations of our own, and a kernel of threads and a partition table made of
-// those.
+// The port for ESP-IDF over declarations of our own, and a kernel of threads and a partition table made of those.
 
 #include <doctest/doctest.h>
 #include <pthread.h>

@@ -40,8 +40,7 @@ void check_device(Port& port, FakePartition& partition) {
   partition.fail_with = 0;
 }
 
-/// A session that dumps into the partition, drained by the port's task: what was captured is what a reader
-/// finds.
+/// A session that dumps into the partition, drained by the port's task: what was captured is what a reader finds.
 template <class Drain, class Log, class Port>
 void check_dump(Port& port, FakePartition& partition, Clock& clock) {
   constexpr std::size_t kRecords = 300;

@@ -1,9 +1,8 @@
 // usage: opencv_layers MODEL INPUT DIMS FOLDER fused|unfused [LAYER...]
 //        opencv_layers MODEL INPUT DIMS tapped
-// What OpenCV itself returns for layers by their names, or for all, without opdump. INPUT has floats of the
-// shape DIMS, as 1,3,48,192. FOLDER gets a file for each output, as 0.0 for the first one of the first layer.
-// Prints their names, each with those of the layers that it reads. "tapped": runs the network once, as a
-// config asks.
+// What OpenCV itself returns for layers by their names, or for all, without opdump. INPUT has floats of the shape DIMS,
+// as 1,3,48,192. FOLDER gets a file for each output, as 0.0 for the first one of the first layer. Prints their names,
+// each with those of the layers that it reads. "tapped": runs the network once, as a config asks.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

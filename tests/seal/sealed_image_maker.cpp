@@ -2,10 +2,9 @@
 ///
 ///     sealed_image_maker PLAN IMAGE BLOCKS BOOTS [history]
 ///
-/// IMAGE becomes what a part of that many blocks of 4 KiB holds after so many boots of ten steps each; with
-/// "history" the four steps around the eighth of each, by way of a history in another part, which becomes
-/// IMAGE.history. Seals by mbed TLS if OPDUMP_BY_PSA is defined, else by libsodium. Exit status 3: the config
-/// is refused.
+/// IMAGE becomes what a part of that many blocks of 4 KiB holds after so many boots of ten steps each; with "history"
+/// the four steps around the eighth of each, by way of a history in another part, which becomes IMAGE.history. Seals by
+/// mbed TLS if OPDUMP_BY_PSA is defined, else by libsodium. Exit status 3: the config is refused.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -13,7 +13,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "opdump/boot.hpp"
 #include "opdump/parts/sealed_sink.hpp"

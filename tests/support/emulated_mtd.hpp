@@ -18,11 +18,10 @@
 
 namespace opdump::tests {
 
-/// What Linux answers of flash, emulated after drivers/mtd/mtdchar.c and drivers/mtd/ubi/cdev.c, as the test
-/// machine has neither nandsim nor mtdram: MEMGETINFO, MEMERASE64, MEMGETBADBLOCK, MEMISLOCKED, ECCGETSTATS, the
-/// ioctls of UBI volumes, reads and writes. No kernel's MTD has run these tests. It is stricter than the
-/// kernel: a page that is not erased cannot be programmed, and bad blocks cannot be touched, without a
-/// `violation`.
+/// What Linux answers of flash, emulated after drivers/mtd/mtdchar.c and drivers/mtd/ubi/cdev.c, as the test machine
+/// has neither nandsim nor mtdram: MEMGETINFO, MEMERASE64, MEMGETBADBLOCK, MEMISLOCKED, ECCGETSTATS, the ioctls of UBI
+/// volumes, reads and writes. No kernel's MTD has run these tests. It is stricter than the kernel: a page that is not
+/// erased cannot be programmed, and bad blocks cannot be touched, without a `violation`.
 class EmulatedMtd {
  public:
   struct Shape {

@@ -33,8 +33,7 @@ inline double modelled_us(const FlashEmulator& flash, const NorTimes& times) {
          static_cast<double>(flash.erases) * erase_us;
 }
 
-/// Writes records of `bytes` bytes over the part twice, as a model's run would name them, and mounts it
-/// again.
+/// Writes records of `bytes` bytes over the part twice, as a model's run would name them, and mounts it again.
 inline FlashCosts measure_flash_costs(const flashlog::Geometry& part, std::uint32_t page_bytes,
                                       std::uint32_t bytes, bool sync_each) {
   using flashlog::FlashLog;

@@ -195,8 +195,7 @@ class FlashEmulator {
     off = true;
   }
 
-  /// Likewise, and of the programs since the last sync just this one never happened; `which` counts them
-  /// from 0.
+  /// Likewise, and of the programs since the last sync just this one never happened; `which` counts them from 0.
   void cut_losing(std::size_t which) {
     lose(pending_[which]);
     pending_.clear();
@@ -357,9 +356,8 @@ class FlashEmulator {
     std::fill_n(granules_.begin() + first, bytes / part_.program_bytes, false);
   }
 
-  /// The bytes before `byte` are programmed, that one in part. In one case of four the chip does not work
-  /// from front to back, and each byte is done, begun or untouched. A granule that shows nothing of it is as
-  /// it was.
+  /// The bytes before `byte` are programmed, that one in part. In one case of four the chip does not work from front to
+  /// back, and each byte is done, begun or untouched. A granule that shows nothing of it is as it was.
   void tear_program(const Operation& operation, std::uint32_t byte) {
     if (unsteady) return tear_unsteadily(operation, byte);
     const bool scattered = random_() % 4 == 0;

@@ -17,8 +17,7 @@ inline bool check_path(std::string_view path, std::string& reason) {
   return false;
 }
 
-/// A parsed text with the memory its config lies in: as much as `config_memory_bytes` says, if not told
-/// otherwise.
+/// A parsed text with the memory its config lies in: as much as `config_memory_bytes` says, if not told otherwise.
 struct ParsedConfig {
   explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path,
                         const ConfigContext& context = {.privacy = privacy_reader(),

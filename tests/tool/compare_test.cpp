@@ -106,9 +106,7 @@ TEST_CASE("compare: the measures follow their formulas, at every instruction set
       CHECK(result->accumulated_relative_error ==
             doctest::Approx(reference.relative_sum).epsilon(1e-5).scale(static_cast<double>(count)));
       CHECK(result->max_relative_error == doctest::Approx(reference.relative_max).epsilon(1e-5));
-      if (count > 3) {
-        CHECK(std::fabs(result->kullback_leibler_divergence - reference.divergence) < 1e-6);
-      }
+      if (count > 3) CHECK(std::fabs(result->kullback_leibler_divergence - reference.divergence) < 1e-6);
     }
   }
   CHECK(levels >= 1);

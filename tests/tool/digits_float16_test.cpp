@@ -56,9 +56,8 @@ TEST_CASE("infinities and NaN widen to infinities and NaN") {
 }
 
 TEST_CASE("all 65536 codes survive the round trip, NaN payloads too") {
-  for (std::uint32_t code = 0; code < kCodes; ++code) {
+  for (std::uint32_t code = 0; code < kCodes; ++code)
     REQUIRE(to_float16(to_float32(static_cast<Float16>(code))) == code);
-  }
 }
 
 TEST_CASE("between two neighbours the nearer one wins, and the even one at a tie") {

@@ -83,9 +83,8 @@ TEST_CASE("digits: the first image has the pixels of the data set and is read ri
   // The first two rows of the data set's first image are 0 0 5 13 9 1 0 0 and 0 0 13 15 10 15 5 0.
   const int levels[2][8] = {{0, 0, 5, 13, 9, 1, 0, 0}, {0, 0, 13, 15, 10, 15, 5, 0}};
   for (std::size_t r = 0; r < 2; ++r) {
-    for (std::size_t c = 0; c < 8; ++c) {
+    for (std::size_t c = 0; c < 8; ++c)
       CHECK(digits::to_float32(pixels[r][c]) * 16 == static_cast<float>(levels[r][c]));
-    }
   }
 
   for (std::size_t i = 0; i < Network::kOpCount; ++i) network.run_op(i);

@@ -2,9 +2,8 @@
 //
 // usage: nano_device LIBDATADUMP OUT STEPS
 //
-// Runs two models, one after the other and STEPS times each, and lets the library dump them below OUT/dump.
-// Writes the files that the vendor's library would have written to OUT/expected, at the same paths but for
-// the time.
+// Runs two models, one after the other and STEPS times each, and lets the library dump them below OUT/dump. Writes the
+// files that the vendor's library would have written to OUT/expected, at the same paths but for the time.
 
 #include <dlfcn.h>
 

@@ -1,6 +1,5 @@
-// Hands a recorded stream of chunks to opdump_take_chunk, as CANN hands them to a callback. On stdin each
-// chunk is the callback's second argument, in four bytes, and then CANN's struct with its data, `bufLen`
-// bytes of it.
+// Hands a recorded stream of chunks to opdump_take_chunk, as CANN hands them to a callback. On stdin each chunk is the
+// callback's second argument, in four bytes, and then CANN's struct with its data, `bufLen` bytes of it.
 //
 // usage: take_chunks CONFIG < STREAM
 

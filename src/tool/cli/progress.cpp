@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
-#include <initializer_list>
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"

@@ -1,9 +1,6 @@
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

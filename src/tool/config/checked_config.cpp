@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <utility>
 

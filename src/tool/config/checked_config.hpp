@@ -30,8 +30,7 @@ std::span<const Runtime> runtimes();
 /// A config with the text it was read from and the memory it lies in.
 class CheckedConfig {
  public:
-  /// Reads `file`, or standard input for "-". The directory of a compiled plan lies on the device, and is not
-  /// checked.
+  /// Reads `file`, or standard input for "-". The directory of a compiled plan lies on the device, and is not checked.
   Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
 
   /// Applies this process's environment variables that take precedence over an acl.json, for instance on the
@@ -55,8 +54,7 @@ class CheckedConfig {
 /// The words of `--personality`, for people.
 inline constexpr char kPersonalities[] = "o0, o1, o2, cpu or lite";
 
-/// Sets MindSpore's mode or, for `lite`, the dialect. False for any other word. Without a word `context`
-/// stays.
+/// Sets MindSpore's mode or, for `lite`, the dialect. False for any other word. Without a word `context` stays.
 bool read_personality(const std::optional<std::string>& word, ConfigContext& context);
 
 /// Says on stderr what is wrong with `file`, with the line of `text` if there is one.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <optional>
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/types/privacy.hpp"

@@ -42,9 +42,8 @@ struct PageHead {
 /// The verdict in one sentence.
 std::string verdict_text(const ReportFacts& facts);
 
-/// Writes the whole page to the file `path`, of `detail` and less than that if it would be larger than
-/// `max_bytes`. False when the file cannot be written, or nothing that may be left out makes it small enough:
-/// `error` says which.
+/// Writes the whole page to the file `path`, of `detail` and less than that if it would be larger than `max_bytes`.
+/// False when the file cannot be written, or nothing that may be left out makes it small enough: `error` says which.
 bool write_page(const std::string& path, const ReportFacts& facts, const PageHead& head, PageDetail detail,
                 std::string& error);
 

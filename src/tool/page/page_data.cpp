@@ -1,7 +1,5 @@
 #include "src/tool/page/page_data.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <optional>
 

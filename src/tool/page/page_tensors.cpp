@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/read/dump/quantisation_text.hpp"

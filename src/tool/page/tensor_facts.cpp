@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/read/dump/elements.hpp"

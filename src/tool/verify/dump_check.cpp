@@ -477,8 +477,7 @@ void DumpCheck::on_history(std::uint32_t, std::uint32_t) {
   note_history();
 }
 
-/// Its other lines tell of a history too, of which a log that went round may have taken the line that says
-/// so.
+/// Its other lines tell of a history too, of which a log that went round may have taken the line that says so.
 void DumpCheck::note_history() {
   has_history_ = true;
   known_.add_history(journal_device_);

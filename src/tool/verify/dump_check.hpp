@@ -30,8 +30,7 @@ namespace opdump::tool {
 /// `mapping.csv` files say.
 class MappedNames {
  public:
-  /// Where the file is whose path a journal tells: `full`, or the name that `mapping.csv` beside it has for
-  /// it.
+  /// Where the file is whose path a journal tells: `full`, or the name that `mapping.csv` beside it has for it.
   std::string find(const std::string& full);
 
  private:
@@ -86,9 +85,8 @@ struct VerifyContext {
   std::uint64_t bytes = 0;
 };
 
-/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers
-/// the operators with losses, the name of each other operator once, with ranges of steps, and a hash of each
-/// file's path.
+/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers the
+/// operators with losses, the name of each other operator once, with ranges of steps, and a hash of each file's path.
 class DumpCheck final : private JournalListener {
  public:
   DumpCheck(VerifyContext& context, std::string directory);

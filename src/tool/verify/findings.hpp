@@ -61,8 +61,7 @@ struct FindingGroup {
   std::uint64_t findings = 0;
 };
 
-/// Gathers findings for people, the first of each kind and the count of the rest, or prints every one at once
-/// as JSON.
+/// Gathers findings for people, the first of each kind and the count of the rest, or prints every one at once as JSON.
 class Findings {
  public:
   /// Null `json`: for people. Otherwise the findings are the first member of an object that `json` writes,

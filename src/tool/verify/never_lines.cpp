@@ -1,7 +1,6 @@
 #include "src/tool/verify/never_lines.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "opdump/impl/drain/journal.hpp"
 

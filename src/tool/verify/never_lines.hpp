@@ -1,11 +1,9 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 

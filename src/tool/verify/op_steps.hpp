@@ -1,11 +1,9 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "opdump/base/bytes.hpp"
 #include "src/tool/cli/options.hpp"

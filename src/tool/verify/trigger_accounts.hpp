@@ -16,9 +16,8 @@ std::string firing_text(const ToldFiring& firing);
 /// The same of what became of all firings, as "2 firings; 3 held back: ...".
 std::string firing_counts_text(TriggerCause cause, const FiringCounts& counts);
 
-/// Calls `tell` with a line for each firing that the journals among `files` tell of, and for what became of
-/// all firings of each trigger, in the order of the journals. Lines that cannot be read are left to
-/// `opdump verify`.
+/// Calls `tell` with a line for each firing that the journals among `files` tell of, and for what became of all firings
+/// of each trigger, in the order of the journals. Lines that cannot be read are left to `opdump verify`.
 void tell_firings(const std::vector<FoundFile>& files, const std::function<void(const std::string&)>& tell);
 
 /// What the lines of one journal tell of its triggers: whether the firings are as many as are counted.

@@ -39,8 +39,7 @@ bool may_tell(const DumpConfig& config, const ModelDesc* model, const OpDesc& op
   return rule == nullptr || rule->kept() < KeptAs::nothing;
 }
 
-/// Whether `plan` of `config` takes any byte of operator `op` of `model`: without one, no file and no row is
-/// written.
+/// Whether `plan` of `config` takes any byte of operator `op` of `model`: without one, no file and no row is written.
 bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, const ModelDesc& model, std::size_t op,
                  const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];

@@ -28,9 +28,8 @@ struct StoredArray {
   std::optional<Relayout> relayout{};
 };
 
-/// What becomes of `tensor`: a dtype that safetensors has not is converted as for an `.npy` file. With `format`
-/// the tensor is rearranged into that format, if it is in another one. On false `reason` says why that cannot
-/// be.
+/// What becomes of `tensor`: a dtype that safetensors has not is converted as for an `.npy` file. With `format` the
+/// tensor is rearranged into that format, if it is in another one. On false `reason` says why that cannot be.
 bool plan_stored(const DumpTensor& tensor, const std::optional<Format>& format, StoredArray& stored,
                  std::string& reason);
 
@@ -40,9 +39,8 @@ class StoredElements {
   /// False: `reason` says why.
   bool open(const DumpSide& side, const DumpTensor& tensor, const StoredArray& stored, std::string& reason);
 
-  /// Calls `use(Bytes items, std::size_t read)` piece by piece, with what is stored and how many bytes of the
-  /// dump it was made of. Ends early, with an empty `reason`, when `use` returns false. On
-  /// false `reason` says why.
+  /// Calls `use(Bytes items, std::size_t read)` piece by piece, with what is stored and how many bytes of the dump it
+  /// was made of. Ends early, with an empty `reason`, when `use` returns false. On false `reason` says why.
   template <class Use>
   bool for_each(Use use, std::string& reason) {
     reason.clear();
@@ -99,8 +97,7 @@ struct Converted {
   }
 };
 
-/// Turns the tensors of records into files, one record at a time. Several converters may work at the same
-/// time.
+/// Turns the tensors of records into files, one record at a time. Several converters may work at the same time.
 class RecordConverter {
  public:
   RecordConverter(const ConvertSettings& settings, std::size_t memory_bytes, Progress& progress)

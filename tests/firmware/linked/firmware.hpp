@@ -1,7 +1,6 @@
 #pragma once
-// What the programs of this folder have in common: a network of three operators whose outputs the CPU reads,
-// a timer's clock, and the calls that a firmware makes of opdump. Each program adds its sink, its config and
-// its boot.
+// What the programs of this folder have in common: a network of three operators whose outputs the CPU reads, a timer's
+// clock, and the calls that a firmware makes of opdump. Each program adds its sink, its config and its boot.
 
 #include <cstddef>
 #include <cstdint>

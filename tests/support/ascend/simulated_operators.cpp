@@ -7,7 +7,6 @@
 #include <functional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "aclnn/aclnn_base.h"
 #include "simulated_ascend.hpp"

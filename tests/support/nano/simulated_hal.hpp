@@ -5,8 +5,7 @@
 
 namespace opdump::tests {
 
-/// What the two calls of the driver's event scheduler do, which a program defines by including
-/// simulated_hal.inl.
+/// What the two calls of the driver's event scheduler do, which a program defines by including simulated_hal.inl.
 struct SimulatedHal {
   SimulatedScheduler scheduler;
   bool copies_mailboxes = false;  ///< `out` receives the 40 bytes of a mailbox, not their address

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -13,8 +13,7 @@ using attach::Tensors;
 
 namespace {
 
-/// Captures `tensors` as the only outputs, or inputs, of one operator; returns the record, empty when it was
-/// lost.
+/// Captures `tensors` as the only outputs, or inputs, of one operator; returns the record, empty when it was lost.
 struct Captured {
   std::string record;
   opdump_status status;

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

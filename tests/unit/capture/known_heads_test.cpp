@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::size_t kRingBytes = 8192;
 
-/// A session that keeps the heads of up to `operators` operators. From HostMemory records are captured at
-/// once.
+/// A session that keeps the heads of up to `operators` operators. From HostMemory records are captured at once.
 template <class Memory>
 struct Knowing {
   explicit Knowing(std::size_t operators)

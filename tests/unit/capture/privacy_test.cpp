@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <bit>
 #include <cstring>
 #include <set>
 #include <string>

@@ -403,9 +403,8 @@ TEST_CASE(
       const TensorView tensor = {
           .address = address_of(big.data()), .bytes = 2000, .dtype = DType::float32, .shape = dims};
       REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
-      for (std::size_t op = 0; op < 3; ++op) {
+      for (std::size_t op = 0; op < 3; ++op)
         CHECK(bench.recorder.capture(op, {&tensor, 1}, {&bench.tensors.output, 1}) == Status::ok);
-      }
       REQUIRE(bench.recorder.end_step() == Status::ok);
       const Status finalized = bench.session.finalize();
       CHECK((finalized == Status::ok || finalized == Status::no_space));

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
 
 #include "tests/support/config_cases.hpp"
 #include "tests/support/config_corpus.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "opdump/parts/settable_clock.hpp"
 #include "opdump/session.hpp"

@@ -76,9 +76,8 @@ TEST_CASE("journal: less of it, or none") {
     REQUIRE(bench.session.finalize() == Status::ok);
     CHECK(bench.sink.objects.size() == 1);
     CHECK(bench.sink.journals.size() == (detail == JournalDetail::none ? 0 : 1));
-    for (const auto& [name, text] : bench.sink.journals) {
+    for (const auto& [name, text] : bench.sink.journals)
       CHECK(text == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nclosed,1,1,0,0,0,0,0,0,0,0,0,0,1\n");
-    }
   }
 }
 

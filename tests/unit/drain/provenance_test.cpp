@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "opdump/parts/build_id.hpp"
 #include "opdump/parts/config_digest.hpp"

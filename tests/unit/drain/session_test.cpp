@@ -607,8 +607,7 @@ TEST_CASE("session: a recorder that never rests does not hold up another") {
     const std::uint32_t used = bench.recorder.sender().ring().used();
     const std::uint32_t quiet_used = quiet.sender().ring().used();
     const std::size_t moved = bench.session.drain_some(kBudget);
-    // One turn: the busy ring has had its budget, no more than the head of a record over, and the quiet one its
-    // own.
+    // One turn: the busy ring has had its budget, no more than the head of a record over, and the quiet one its own.
     CHECK(quiet.sender().ring().drained());
     CHECK_FALSE(bench.recorder.sender().ring().drained());
     CHECK(moved >= kBudget);

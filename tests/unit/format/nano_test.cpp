@@ -26,9 +26,7 @@ std::vector<std::byte> encode(const Captured& tensors, std::size_t batch) {
   const auto for_each_tensor = [&](auto use) {
     for (const bool is_output : {false, true}) {
       const auto& list = is_output ? tensors.outputs : tensors.inputs;
-      for (std::uint32_t i = 0; i < list.size(); ++i) {
-        use(list[i], is_output, i);
-      }
+      for (std::uint32_t i = 0; i < list.size(); ++i) use(list[i], is_output, i);
     }
   };
   encode_nano_head(for_each_tensor, "op", nano_head_sizes(for_each_tensor, "op"), head);
@@ -186,9 +184,8 @@ TEST_CASE("nano: a file cut at any byte, grown, or with any byte changed is neve
     return sum == ~0u ? Status::io_error : reader.status();
   };
   CHECK(read_all(good) == Status::ok);
-  for (std::size_t size = 0; size < good.size(); ++size) {
+  for (std::size_t size = 0; size < good.size(); ++size)
     CHECK(read_all({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}) != Status::ok);
-  }
   std::vector<std::byte> longer = good;
   longer.push_back(std::byte{0});
   CHECK(read_all(longer) == Status::malformed);

@@ -1,5 +1,4 @@
-// The same inputs give the same dump, byte by byte, on every machine: large and small, little- and
-// big-endian.
+// The same inputs give the same dump, byte by byte, on every machine: large and small, little- and big-endian.
 
 #include <doctest/doctest.h>
 

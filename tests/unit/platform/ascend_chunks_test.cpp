@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "opdump/types/privacy.hpp"
 #include "platform/flashlog/flash_log.hpp"

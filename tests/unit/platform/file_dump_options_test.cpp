@@ -25,8 +25,7 @@ constexpr Dim kEmpty[] = {0};
 const OpDesc kOps[] = {{.name = "a", .type = "Relu"}};
 const ModelDesc kModel = {.name = "m", .ops = kOps};
 
-/// What is in the dump after three steps of one tensor of 16 KiB, with a ring of 1 KiB unless `options` say
-/// otherwise.
+/// What is in the dump after three steps of one tensor of 16 KiB, with a ring of 1 KiB unless `options` say otherwise.
 struct Outcome {
   Status stopped;
   unsigned journals = 0;

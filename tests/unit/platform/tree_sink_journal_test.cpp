@@ -105,9 +105,8 @@ TEST_CASE("tree sink: a journal does not follow a link, write to a pipe, or leav
   CHECK_FALSE(fs::exists(directory.path() / "target"));
   REQUIRE(mkfifo((directory.path() / "time" / "pipe.journal").c_str(), 0600) == 0);
   CHECK(add(sink, {root, "time", "pipe.journal"}, "x") != Status::ok);
-  for (const char* name : {"", ".", "..", "a/b", "x.part", "mapping.csv"}) {
+  for (const char* name : {"", ".", "..", "a/b", "x.part", "mapping.csv"})
     CHECK(add(sink, {root, "time", name}, "x") == Status::invalid_argument);
-  }
   CHECK(add(sink, {root, "../time", "j.journal"}, "x") == Status::invalid_argument);
   CHECK(add(sink, {root, "time", std::string(256, 'j')}, "x") == Status::name_too_long);
   CHECK(add(sink, {root + "/absent", "time", "j.journal"}, "x") == Status::not_found);

@@ -1,5 +1,4 @@
-// A relative path of a dump, in a program that goes to another directory once the dump has begun, as daemon(3)
-// does.
+// A relative path of a dump, in a program that goes to another directory once the dump has begun, as daemon(3) does.
 
 #include <doctest/doctest.h>
 

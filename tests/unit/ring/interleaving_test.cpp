@@ -166,8 +166,7 @@ class Run final : Between {
   void producer_first() {
     for (const std::size_t bytes : setup_.tensor_bytes) {
       capture(bytes);
-      // Under WhenFull::inline_drain the producer's context is the consumer's too, so it runs between calls
-      // only.
+      // Under WhenFull::inline_drain the producer's context is the consumer's too, so it runs between calls only.
       drain();
     }
     finish();

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "opdump/base/digest.hpp"
 #include "tests/support/repeated_text.hpp"

@@ -86,9 +86,8 @@ long double element(const std::vector<std::byte>& bytes, DType dtype, std::size_
       break;
   }
   const bool is_signed = info(dtype).name.starts_with("int");
-  if (is_signed && bits >> (width - 1) & 1) {
+  if (is_signed && bits >> (width - 1) & 1)
     return static_cast<long double>(static_cast<std::int64_t>(bits | ~std::uint64_t{0} << (width - 1)));
-  }
   return static_cast<long double>(bits);
 }
 
@@ -462,9 +461,8 @@ TEST_CASE("statistics: the same bits on every target") {
                                         summary.positive_inf, summary.negative, summary.zero}) {
         take(count);
       }
-      for (const Extreme& extreme : {summary.max, summary.min}) {
+      for (const Extreme& extreme : {summary.max, summary.min})
         extreme.kind() == Extreme::Kind::real ? take_real(extreme.real()) : take(extreme.natural());
-      }
       take_real(summary.sum);
       take_real(summary.average);
       if (!wide) take_real(summary.l2norm);

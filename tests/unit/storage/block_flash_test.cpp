@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "platform/storage/raw_log.hpp"

@@ -273,8 +273,7 @@ TEST_CASE("text: local time numbers agree with libc over four centuries") {
     gmtime_r(&local, &tm);
     char expected[32];
     std::strftime(expected, sizeof expected, "%Y%m%d%H%M%S", &tm);
-    if (local_time_number(static_cast<std::uint64_t>(seconds), offset) != std::stoull(expected)) {
+    if (local_time_number(static_cast<std::uint64_t>(seconds), offset) != std::stoull(expected))
       FAIL_CHECK("at " << seconds << " offset " << offset);
-    }
   }
 }

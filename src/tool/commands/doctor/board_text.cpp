@@ -1,6 +1,5 @@
 #include "src/tool/commands/doctor/board_text.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -245,9 +244,8 @@ void put_device(JsonWriter& json, const FoundDevice& device) {
   json.key("unaligned_refused").flag(device.unaligned_refused).key("pinned_offset");
   device.pinned_offset ? json.number(*device.pinned_offset) : json.json("null");
   json.key("overflow").text(word_of(device.overflow)).key("failed").open('[');
-  for (const FailedCall& failed : device.failed) {
+  for (const FailedCall& failed : device.failed)
     json.open('{').key("call").text(failed.call).key("code").json(std::to_string(failed.code)).close('}');
-  }
   json.close(']').close('}');
 }
 

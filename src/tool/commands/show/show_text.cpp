@@ -25,9 +25,8 @@ std::string id_text(std::uint64_t id) {
 /// The cells of min, max, mean and of what is no finite number.
 std::vector<std::string> statistics_cells(const RecordTensor& tensor, const Statistics& statistics) {
   std::vector<std::string> cells(3, "-");
-  if (statistics.finite() != 0) {
+  if (statistics.finite() != 0)
     cells = {number_text(statistics.min()), number_text(statistics.max()), number_text(statistics.mean())};
-  }
   const char* labels[] = {"min", "max", "mean"};
   for (std::size_t i = 0; i < cells.size(); ++i)
     cells[i] =
@@ -146,9 +145,8 @@ void TextListing::print_head(const std::string& type, const std::string& name, c
 
 void TextListing::print_head(const ShownRecord& record) {
   const std::optional<std::uint32_t> boot = boot_of(record.found.path);
-  if (boot != boot_) {
+  if (boot != boot_)
     std::printf("%sboot %s\n", sums_.records == 0 ? "" : "\n", boot ? std::to_string(*boot).c_str() : "-");
-  }
   const bool heads = sums_.records++ == 0 || boot != boot_;
   boot_ = boot;
   if (heads) print_head("TYPE", "NAME", "TASK", "STREAM", "TIME", "STEP", "MODEL");

@@ -67,8 +67,7 @@ class Alignment {
     if (best != golden.size()) pairs_.emplace_back(my_first, golden_first + best);
   }
 
-  /// What all of `mine` make with each number of golden operators from the front, or from the back if
-  /// `reversed`.
+  /// What all of `mine` make with each number of golden operators from the front, or from the back if `reversed`.
   static Scores scores(Ops mine, Ops golden, bool reversed) {
     Scores row(golden.size() + 1, 0), next(golden.size() + 1, 0);
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -85,32 +84,6 @@ class Alignment {
   std::vector<std::pair<std::size_t, std::size_t>>& pairs_;
 };
 
-}  // namespace
-
-double relative_distance(const ValueRange& mine, const ValueRange& golden) {
-  const double width = std::max(mine.max - mine.min, golden.max - golden.min);
-  const double apart = std::max({std::fabs(mine.min - golden.min), std::fabs(mine.max - golden.max),
-                                 std::fabs(mine.mean - golden.mean)});
-  return apart == 0 ? 0 : apart / width;
-}
-
-int likeness(const OpTraits& mine, const OpTraits& golden) {
-  if (!mine.has_output || !golden.has_output || mine.sorted_dims != golden.sorted_dims) return 0;
-  const int values = mine.values && golden.values ? value_likeness(*mine.values, *golden.values) : 0;
-  const bool types_known = !mine.type.empty() && !golden.type.empty();
-  const bool same_type = types_known && mine.type == golden.type;
-  if (types_known && !same_type && values < kSameValues) return 0;
-  return kSameShape + (same_type ? kSameType : 0) + (mine.integer == golden.integer ? kSameKind : 0) + values;
-}
-
-std::vector<std::pair<std::size_t, std::size_t>> align_ops(Ops mine, Ops golden) {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  Alignment(pairs).align(mine, 0, golden, 0);
-  return pairs;
-}
-
-namespace {
-
 std::string model_of(const std::string& place) {
   return place.substr(0, place.rfind('/'));
 }
@@ -122,40 +95,6 @@ std::set<std::string> models_of(const DumpSide& side) {
   }
   return models;
 }
-
-}  // namespace
-
-GoldenPlaces::GoldenPlaces(const DumpSide& mine, const DumpSide& golden) {
-  const std::set<std::string> golden_models = models_of(golden);
-  told_ = !golden_models.empty();
-  if (golden_models.size() == 1 && models_of(mine).size() == 1) only_model_ = *golden_models.begin();
-}
-
-std::string GoldenPlaces::golden_place(const std::string& place) const {
-  if (!told_ || place.empty()) return {};
-  return only_model_ ? *only_model_ + place.substr(place.rfind('/')) : place;
-}
-
-std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side,
-                                                              const GoldenPlaces* places) {
-  using Moment = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;
-  std::map<std::string, std::vector<OperatorRun>> runs;
-  std::map<Moment, std::size_t> known;
-  for (std::size_t i = 0; i < side.tensors.size(); ++i) {
-    const DumpTensor& tensor = side.tensors[i];
-    const DumpFile& file = side.files[tensor.file];
-    std::vector<OperatorRun>& here = runs[places != nullptr ? places->golden_place(file.place) : file.place];
-    const std::pair<bool, std::uint32_t> role(tensor.is_output, tensor.index);
-    const Moment moment(file.place, file.op, file.unix_us, file.task.value_or(0));
-    const auto [found, is_new] = known.emplace(moment, here.size());
-    if (!is_new && here[found->second].tensors.contains(role)) found->second = here.size();
-    if (found->second == here.size()) here.push_back({tensor.file, {}});
-    here[found->second].tensors[role] = i;
-  }
-  return runs;
-}
-
-namespace {
 
 constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
 
@@ -381,6 +320,58 @@ class Aligner {
 };
 
 }  // namespace
+
+double relative_distance(const ValueRange& mine, const ValueRange& golden) {
+  const double width = std::max(mine.max - mine.min, golden.max - golden.min);
+  const double apart = std::max({std::fabs(mine.min - golden.min), std::fabs(mine.max - golden.max),
+                                 std::fabs(mine.mean - golden.mean)});
+  return apart == 0 ? 0 : apart / width;
+}
+
+int likeness(const OpTraits& mine, const OpTraits& golden) {
+  if (!mine.has_output || !golden.has_output || mine.sorted_dims != golden.sorted_dims) return 0;
+  const int values = mine.values && golden.values ? value_likeness(*mine.values, *golden.values) : 0;
+  const bool types_known = !mine.type.empty() && !golden.type.empty();
+  const bool same_type = types_known && mine.type == golden.type;
+  if (types_known && !same_type && values < kSameValues) return 0;
+  return kSameShape + (same_type ? kSameType : 0) + (mine.integer == golden.integer ? kSameKind : 0) + values;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> align_ops(Ops mine, Ops golden) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  Alignment(pairs).align(mine, 0, golden, 0);
+  return pairs;
+}
+
+GoldenPlaces::GoldenPlaces(const DumpSide& mine, const DumpSide& golden) {
+  const std::set<std::string> golden_models = models_of(golden);
+  told_ = !golden_models.empty();
+  if (golden_models.size() == 1 && models_of(mine).size() == 1) only_model_ = *golden_models.begin();
+}
+
+std::string GoldenPlaces::golden_place(const std::string& place) const {
+  if (!told_ || place.empty()) return {};
+  return only_model_ ? *only_model_ + place.substr(place.rfind('/')) : place;
+}
+
+std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side,
+                                                              const GoldenPlaces* places) {
+  using Moment = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;
+  std::map<std::string, std::vector<OperatorRun>> runs;
+  std::map<Moment, std::size_t> known;
+  for (std::size_t i = 0; i < side.tensors.size(); ++i) {
+    const DumpTensor& tensor = side.tensors[i];
+    const DumpFile& file = side.files[tensor.file];
+    std::vector<OperatorRun>& here = runs[places != nullptr ? places->golden_place(file.place) : file.place];
+    const std::pair<bool, std::uint32_t> role(tensor.is_output, tensor.index);
+    const Moment moment(file.place, file.op, file.unix_us, file.task.value_or(0));
+    const auto [found, is_new] = known.emplace(moment, here.size());
+    if (!is_new && here[found->second].tensors.contains(role)) found->second = here.size();
+    if (found->second == here.size()) here.push_back({tensor.file, {}});
+    here[found->second].tensors[role] = i;
+  }
+  return runs;
+}
 
 void pair_by_alignment(const DumpSide& mine, const DumpSide& golden, TensorPairs& pairs,
                        std::vector<bool>& used) {

@@ -159,9 +159,8 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
   char equal[32];
   std::snprintf(equal, sizeof equal, "%.2f%%", percent);
   std::string at = "-";
-  if (c.max_absolute_at) {
+  if (c.max_absolute_at)
     at = position_text(*c.max_absolute_at, result.shape) + " " + apart_text(c.x_at_max, c.y_at_max);
-  }
   return {printable(report.tensor_name(result)),
           (file.boot ? "boot " + std::to_string(*file.boot) + " " : std::string()) +
               (file.place.empty() ? "-" : printable(file.place)),

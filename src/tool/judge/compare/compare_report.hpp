@@ -35,8 +35,7 @@ std::string measures_text(const CompareReport& report, const PairResult& result)
 /// "[1,0,27]" of an element's number in row-major order.
 std::string position_text(std::uint64_t at, const std::vector<Dim>& shape);
 
-/// Gives the vendor's `result_{time}.csv` to `put`, piece by piece, until that returns false, as this then
-/// does.
+/// Gives the vendor's `result_{time}.csv` to `put`, piece by piece, until that returns false, as this then does.
 bool write_compare_csv(const CompareReport& report, const std::function<bool(std::string_view)>& put);
 
 // Each prints to stdout; `verdicts` are those of the report.

@@ -1,6 +1,5 @@
 #include "src/tool/judge/compare/compare_run.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>

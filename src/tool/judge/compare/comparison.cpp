@@ -197,8 +197,7 @@ double deviation_from_squares(double sum, double squares, double count) {
   return variance < 0 ? 0 : std::sqrt(variance);
 }
 
-/// Whether the difference of squares, which are right to about 7 digits, would lose digits that the result
-/// shows.
+/// Whether the difference of squares, which are right to about 7 digits, would lose digits that the result shows.
 bool squares_cancel(double sum, double squares, double count) {
   const double mean = sum / count;
   return std::isfinite(squares) && mean * mean > 0.99 * (squares / count);

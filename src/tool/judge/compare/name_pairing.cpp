@@ -59,52 +59,6 @@ std::string op_of(std::string_view name, std::string_view role) {
   return parse_msprobe_name(name).op;
 }
 
-}  // namespace
-
-bool NameMap::load(const std::string& path, std::string& error) {
-  MappedFile file;
-  if (!file.open(path)) {
-    error = file.error();
-    return false;
-  }
-  const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-  if (is_utf16(as_text(file.bytes()))) {
-    error = path + ": is UTF-16: save it as UTF-8";
-    return false;
-  }
-  TextLines lines(as_text(file.bytes()));
-  for (std::string_view row; lines.next(row);) {
-    if (row.empty() || row[0] == '#') continue;
-    const Names names = is_yaml ? names_of_yaml(row) : names_of(row);
-    const std::string here = path + ":" + std::to_string(lines.number()) + ": ";
-    if (!names || names->first.empty() || names->second.empty()) {
-      error = here + (is_yaml ? "not a row 'name: golden name'"
-                              : "not a row 'name,golden name'; a tab may stand for the comma");
-      return false;
-    }
-    const std::string_view role = is_yaml ? role_of(names->first) : std::string_view();
-    if (is_yaml && role != role_of(names->second)) {
-      error = here + "an input or output goes with another one; only operators go together";
-      return false;
-    }
-    const std::string name = is_yaml ? op_of(names->first, role) : names->first;
-    const std::string golden = is_yaml ? op_of(names->second, role) : names->second;
-    const auto [known, is_new] = rows_.emplace(name, golden);
-    if (!is_new && (!is_yaml || known->second != golden)) {
-      error = here + "'" + name + "' has a row already";
-      return false;
-    }
-  }
-  return true;
-}
-
-const std::string& NameMap::golden_name(const std::string& name) const {
-  const auto row = rows_.find(name);
-  return row == rows_.end() ? name : row->second;
-}
-
-namespace {
-
 using Kind = GoldenName::Kind;
 
 /// As frameworks name files: what no file name may hold becomes '_'.
@@ -114,87 +68,6 @@ std::string file_form(std::string op) {
   }
   return op;
 }
-
-}  // namespace
-
-std::uint64_t GoldenIndex::Key::hash() const {
-  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
-  const std::uint64_t role = std::uint64_t{index} << 3 | (is_output ? 4U : 0U) | static_cast<unsigned>(kind);
-  const std::uint64_t name = (std::hash<std::string>()(op) ^ role * kMix) * kMix;
-  return std::hash<std::string>()(place) * kMix ^ name;
-}
-
-GoldenIndex::GoldenIndex(const DumpSide& golden, Progress& progress) : golden_(golden) {
-  std::size_t number = 0;
-  for (const DumpTensor& tensor : golden.tensors) {
-    for (const Kind kind : {Kind::exact, Kind::in_files, Kind::original}) {
-      if (const std::optional<Key> key = key_of(kind, tensor)) index_[key->hash()].push_back(number);
-    }
-    ++number;
-    progress.add();
-  }
-}
-
-std::optional<GoldenIndex::Key> GoldenIndex::key_of(Kind kind, const DumpTensor& tensor) const {
-  DumpFile file = golden_.files[tensor.file];
-  if (kind != Kind::original) {
-    return Key{kind, std::move(file.place), kind == Kind::exact ? std::move(file.op) : file_form(file.op),
-               tensor.is_output, tensor.is_output ? tensor.index : real_input(file.type, tensor.index)};
-  }
-  if (!tensor.is_output || tensor.original_op.empty()) return std::nullopt;
-  return Key{kind, std::move(file.place), file_form(tensor.original_op), true, tensor.original_index};
-}
-
-std::optional<GoldenName> GoldenIndex::find(const std::string& place, const std::string& op,
-                                            const std::string& type, const DumpTensor& tensor,
-                                            bool& by_original) const {
-  by_original = false;
-  const std::uint32_t index = tensor.is_output ? tensor.index : real_input(type, tensor.index);
-  if (const auto found = find_named(place, op, tensor.is_output, index)) return found;
-  if (!tensor.is_output) return std::nullopt;
-  by_original = true;
-  if (!tensor.original_op.empty()) {
-    if (const auto found = find_named(place, tensor.original_op, true, tensor.original_index)) return found;
-  }
-  const auto found = find_in(Kind::original, place, file_form(op), true, tensor.index);
-  if (found || tensor.original_op.empty()) return found;
-  return find_in(Kind::original, place, file_form(tensor.original_op), true, tensor.original_index);
-}
-
-std::optional<GoldenName> GoldenIndex::find_named(const std::string& place, const std::string& op,
-                                                  bool is_output, std::uint32_t index) const {
-  const auto found = find_in(Kind::exact, place, op, is_output, index);
-  return found ? found : find_in(Kind::in_files, place, file_form(op), is_output, index);
-}
-
-std::optional<GoldenName> GoldenIndex::find_in(Kind kind, const std::string& place, const std::string& op,
-                                               bool is_output, std::uint32_t index) const {
-  Key key = {kind, place, op, is_output, index};
-  const auto found = find_key(key);
-  if (found || place.empty()) return found;
-  key.place.clear();
-  return find_key(key);
-}
-
-std::optional<GoldenName> GoldenIndex::find_key(const Key& key) const {
-  const auto found = index_.find(key.hash());
-  if (found == index_.end()) return std::nullopt;
-  const auto at = std::find_if(found->second.begin(), found->second.end(), [&](std::size_t tensor) {
-    return key_of(key.kind, golden_.tensors[tensor]) == key;
-  });
-  return at == found->second.end() ? std::nullopt : std::optional(GoldenName{key.kind, *at});
-}
-
-std::vector<std::size_t> GoldenIndex::tensors(const GoldenName& name) const {
-  const std::optional<Key> key = key_of(name.kind, golden_.tensors[name.first]);
-  if (!key) return {};
-  std::vector<std::size_t> tensors = index_.at(key->hash());
-  std::erase_if(tensors,
-                [&](std::size_t tensor) { return key_of(name.kind, golden_.tensors[tensor]) != key; });
-  return tensors;
-}
-
-namespace {
 
 TensorPairs pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vector<bool>& used) {
   TensorPairs pairs;
@@ -217,34 +90,6 @@ TensorPairs pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vec
   }
   return pairs;
 }
-
-}  // namespace
-
-std::string_view to_string(PairedBy by) {
-  constexpr std::string_view kWords[] = {"name", "map", "original name", "common name", "turn", "alignment"};
-  return kWords[static_cast<std::size_t>(by)];
-}
-
-TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options) {
-  TensorPairs pairs;
-  if (mine.named_file && golden.named_file && mine.tensors.size() == 1 && golden.tensors.size() == 1) {
-    pairs.push_back({0, 0});
-    return pairs;
-  }
-  std::vector<bool> used(golden.tensors.size());
-  if (options.by_order) {
-    pairs = pair_by_order(mine, golden, used);
-  } else {
-    pairs = pair_by_name(mine, golden, options.names, used);
-    if (options.align) pair_by_alignment(mine, golden, pairs, used);
-  }
-  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
-    if (!used[i]) pairs.push_back({std::nullopt, i});
-  }
-  return pairs;
-}
-
-namespace {
 
 /// A tensor of mine whose name golden has.
 struct NamedTensor {
@@ -398,6 +243,149 @@ std::vector<SameNamed> namesakes_of(const DumpSide& mine, const DumpSide& golden
 }
 
 }  // namespace
+
+bool NameMap::load(const std::string& path, std::string& error) {
+  MappedFile file;
+  if (!file.open(path)) {
+    error = file.error();
+    return false;
+  }
+  const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (is_utf16(as_text(file.bytes()))) {
+    error = path + ": is UTF-16: save it as UTF-8";
+    return false;
+  }
+  TextLines lines(as_text(file.bytes()));
+  for (std::string_view row; lines.next(row);) {
+    if (row.empty() || row[0] == '#') continue;
+    const Names names = is_yaml ? names_of_yaml(row) : names_of(row);
+    const std::string here = path + ":" + std::to_string(lines.number()) + ": ";
+    if (!names || names->first.empty() || names->second.empty()) {
+      error = here + (is_yaml ? "not a row 'name: golden name'"
+                              : "not a row 'name,golden name'; a tab may stand for the comma");
+      return false;
+    }
+    const std::string_view role = is_yaml ? role_of(names->first) : std::string_view();
+    if (is_yaml && role != role_of(names->second)) {
+      error = here + "an input or output goes with another one; only operators go together";
+      return false;
+    }
+    const std::string name = is_yaml ? op_of(names->first, role) : names->first;
+    const std::string golden = is_yaml ? op_of(names->second, role) : names->second;
+    const auto [known, is_new] = rows_.emplace(name, golden);
+    if (!is_new && (!is_yaml || known->second != golden)) {
+      error = here + "'" + name + "' has a row already";
+      return false;
+    }
+  }
+  return true;
+}
+
+const std::string& NameMap::golden_name(const std::string& name) const {
+  const auto row = rows_.find(name);
+  return row == rows_.end() ? name : row->second;
+}
+
+std::uint64_t GoldenIndex::Key::hash() const {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  const std::uint64_t role = std::uint64_t{index} << 3 | (is_output ? 4U : 0U) | static_cast<unsigned>(kind);
+  const std::uint64_t name = (std::hash<std::string>()(op) ^ role * kMix) * kMix;
+  return std::hash<std::string>()(place) * kMix ^ name;
+}
+
+GoldenIndex::GoldenIndex(const DumpSide& golden, Progress& progress) : golden_(golden) {
+  std::size_t number = 0;
+  for (const DumpTensor& tensor : golden.tensors) {
+    for (const Kind kind : {Kind::exact, Kind::in_files, Kind::original}) {
+      if (const std::optional<Key> key = key_of(kind, tensor)) index_[key->hash()].push_back(number);
+    }
+    ++number;
+    progress.add();
+  }
+}
+
+std::optional<GoldenIndex::Key> GoldenIndex::key_of(Kind kind, const DumpTensor& tensor) const {
+  DumpFile file = golden_.files[tensor.file];
+  if (kind != Kind::original) {
+    return Key{kind, std::move(file.place), kind == Kind::exact ? std::move(file.op) : file_form(file.op),
+               tensor.is_output, tensor.is_output ? tensor.index : real_input(file.type, tensor.index)};
+  }
+  if (!tensor.is_output || tensor.original_op.empty()) return std::nullopt;
+  return Key{kind, std::move(file.place), file_form(tensor.original_op), true, tensor.original_index};
+}
+
+std::optional<GoldenName> GoldenIndex::find(const std::string& place, const std::string& op,
+                                            const std::string& type, const DumpTensor& tensor,
+                                            bool& by_original) const {
+  by_original = false;
+  const std::uint32_t index = tensor.is_output ? tensor.index : real_input(type, tensor.index);
+  if (const auto found = find_named(place, op, tensor.is_output, index)) return found;
+  if (!tensor.is_output) return std::nullopt;
+  by_original = true;
+  if (!tensor.original_op.empty()) {
+    if (const auto found = find_named(place, tensor.original_op, true, tensor.original_index)) return found;
+  }
+  const auto found = find_in(Kind::original, place, file_form(op), true, tensor.index);
+  if (found || tensor.original_op.empty()) return found;
+  return find_in(Kind::original, place, file_form(tensor.original_op), true, tensor.original_index);
+}
+
+std::optional<GoldenName> GoldenIndex::find_named(const std::string& place, const std::string& op,
+                                                  bool is_output, std::uint32_t index) const {
+  const auto found = find_in(Kind::exact, place, op, is_output, index);
+  return found ? found : find_in(Kind::in_files, place, file_form(op), is_output, index);
+}
+
+std::optional<GoldenName> GoldenIndex::find_in(Kind kind, const std::string& place, const std::string& op,
+                                               bool is_output, std::uint32_t index) const {
+  Key key = {kind, place, op, is_output, index};
+  const auto found = find_key(key);
+  if (found || place.empty()) return found;
+  key.place.clear();
+  return find_key(key);
+}
+
+std::optional<GoldenName> GoldenIndex::find_key(const Key& key) const {
+  const auto found = index_.find(key.hash());
+  if (found == index_.end()) return std::nullopt;
+  const auto at = std::find_if(found->second.begin(), found->second.end(), [&](std::size_t tensor) {
+    return key_of(key.kind, golden_.tensors[tensor]) == key;
+  });
+  return at == found->second.end() ? std::nullopt : std::optional(GoldenName{key.kind, *at});
+}
+
+std::vector<std::size_t> GoldenIndex::tensors(const GoldenName& name) const {
+  const std::optional<Key> key = key_of(name.kind, golden_.tensors[name.first]);
+  if (!key) return {};
+  std::vector<std::size_t> tensors = index_.at(key->hash());
+  std::erase_if(tensors,
+                [&](std::size_t tensor) { return key_of(name.kind, golden_.tensors[tensor]) != key; });
+  return tensors;
+}
+
+std::string_view to_string(PairedBy by) {
+  constexpr std::string_view kWords[] = {"name", "map", "original name", "common name", "turn", "alignment"};
+  return kWords[static_cast<std::size_t>(by)];
+}
+
+TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options) {
+  TensorPairs pairs;
+  if (mine.named_file && golden.named_file && mine.tensors.size() == 1 && golden.tensors.size() == 1) {
+    pairs.push_back({0, 0});
+    return pairs;
+  }
+  std::vector<bool> used(golden.tensors.size());
+  if (options.by_order) {
+    pairs = pair_by_order(mine, golden, used);
+  } else {
+    pairs = pair_by_name(mine, golden, options.names, used);
+    if (options.align) pair_by_alignment(mine, golden, pairs, used);
+  }
+  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
+    if (!used[i]) pairs.push_back({std::nullopt, i});
+  }
+  return pairs;
+}
 
 TensorPairs pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* names,
                          std::vector<bool>& used) {

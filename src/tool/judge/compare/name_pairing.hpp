@@ -17,11 +17,10 @@ namespace opdump::tool {
 /// of msprobe's data_mapping.yaml.
 class NameMap {
  public:
-  /// Reads `path`: one row per line, with the names separated by the line's only tab, or else its only comma.
-  /// Empty lines and lines that begin with '#' are skipped. In a file whose name ends in `.yaml` or `.yml` a
-  /// row is `name: golden name`; names of msprobe's tensors, as "Cell.conv1.Conv2d.forward.0.input.0", stand
-  /// for their operators, and have to be the same input or output on both sides. On false `error` says what
-  /// is wrong, and where.
+  /// Reads `path`: one row per line, with the names separated by the line's only tab, or else its only comma. Empty
+  /// lines and lines that begin with '#' are skipped. In a file whose name ends in `.yaml` or `.yml` a row is `name:
+  /// golden name`; names of msprobe's tensors, as "Cell.conv1.Conv2d.forward.0.input.0", stand for their operators, and
+  /// have to be the same input or output on both sides. On false `error` says what is wrong, and where.
   bool load(const std::string& path, std::string& error);
 
   /// `name` itself if it has no row.
@@ -40,8 +39,7 @@ class NameMap {
   std::unordered_map<std::string, std::string> rows_;
 };
 
-/// The golden tensors of one name, role and index at one place: which name of theirs it is, and the first of
-/// them.
+/// The golden tensors of one name, role and index at one place: which name of theirs it is, and the first of them.
 struct GoldenName {
   enum class Kind : std::uint8_t {
     exact,     ///< the operator's name
@@ -53,8 +51,7 @@ struct GoldenName {
   std::size_t first = 0;
 };
 
-/// A golden dump by what its tensors are called: as they are, as in file names, and by the original
-/// operators.
+/// A golden dump by what its tensors are called: as they are, as in file names, and by the original operators.
 class GoldenIndex {
  public:
   /// Adds a step to `progress` for each golden tensor.

@@ -5,9 +5,8 @@
 
 namespace opdump::tool {
 
-/// What operators of this type are called here, whatever their runtime calls them: "conv" of "Conv2D",
-/// "CONV_2D" and "QLinearConv". A type that is not known stays, in small letters without punctuation; empty
-/// for an empty one.
+/// What operators of this type are called here, whatever their runtime calls them: "conv" of "Conv2D", "CONV_2D" and
+/// "QLinearConv". A type that is not known stays, in small letters without punctuation; empty for an empty one.
 std::string canonical_type(std::string_view type);
 
 /// Whether a word is one of those of a list, with spaces between.

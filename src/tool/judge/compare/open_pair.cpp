@@ -158,6 +158,10 @@ struct Ends {
   double most;
 };
 
+compare::ToFloats to_floats(DType dtype) {
+  return dtype == DType::float16 ? compare::pair_kernels().float16_to_float : float_reader(dtype);
+}
+
 }  // namespace
 
 std::optional<ValueRange> value_range(const DumpSide& side, const DumpTensor& tensor) {
@@ -280,14 +284,6 @@ std::optional<ChannelGain> odd_channel(const DumpSide& mine, const DumpTensor& t
   return odd;
 }
 
-namespace {
-
-compare::ToFloats to_floats(DType dtype) {
-  return dtype == DType::float16 ? compare::pair_kernels().float16_to_float : float_reader(dtype);
-}
-
-}  // namespace
-
 compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype) {
   return {.source = &source,
           .dtype = dtype,
@@ -296,8 +292,7 @@ compare::ComparedArray array_of(const compare::ElementSource& source, DType dtyp
           .to_pairs = pair_reader(dtype)};
 }
 
-/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
-/// agree.
+/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all agree.
 std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
                                             const TensorPairs& pairs) {
   std::optional<AssumedFormats> usual;

@@ -163,8 +163,7 @@ class DequantisedElements final : public compare::ElementSource {
 /// The elements of `source` as a comparison takes them.
 compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype);
 
-/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
-/// agree.
+/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all agree.
 std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
                                             const TensorPairs& pairs);
 

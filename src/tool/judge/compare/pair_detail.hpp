@@ -53,8 +53,7 @@ class Magnitudes {
   std::uint32_t known_from_ = 0;
 };
 
-/// Guesses from some pairs where the quantiles of all of them lie, so that nearly all others need not be
-/// told apart.
+/// Guesses from some pairs where the quantiles of all of them lie, so that nearly all others need not be told apart.
 class DetailSample {
  public:
   void add(const float* x, const float* y, std::size_t count);

@@ -19,6 +19,36 @@ std::string key_of(const SummedTensor& tensor) {
          std::to_string(tensor.index);
 }
 
+std::set<std::string> models_of(const RunTable& table, std::size_t run) {
+  std::vector<bool> there(table.tensors().size());
+  std::size_t row = 0;
+  for (const RunPlace& place : table.places()) {
+    if (table.at(run, row++).state != RunDigest::State::absent) there[place.tensor] = true;
+  }
+  std::set<std::string> models;
+  std::size_t number = 0;
+  for (const SummedTensor& tensor : table.tensors()) {
+    if (there[number++] && !tensor.model.empty()) models.insert(tensor.model);
+  }
+  return models;
+}
+
+/// Of all bytes, where the dtype does not tell how many are elements.
+std::uint64_t element_bytes(const DumpTensor& tensor) {
+  const std::uint64_t bits = info(tensor.dtype).bits;
+  const Result<std::uint64_t> elements = element_count(tensor.shape);
+  if (bits == 0 || !elements.ok() || elements.value() > UINT64_MAX / 8 / bits) return tensor.data_bytes;
+  return std::min(tensor.data_bytes, (elements.value() * bits + 7) / 8);
+}
+
+template <class Sum>
+void finish(Sum& sum, RunDigest& digest) {
+  std::byte result[Sum::kBytes];
+  sum.finish(result);
+  std::copy(std::begin(result), std::end(result), digest.bytes.begin());
+  digest.state = RunDigest::State::there;
+}
+
 }  // namespace
 
 std::string SummedTensor::text() const {
@@ -69,24 +99,6 @@ void RunTable::finish() {
                    [this](std::size_t a, std::size_t b) { return places_[a].step < places_[b].step; });
 }
 
-namespace {
-
-std::set<std::string> models_of(const RunTable& table, std::size_t run) {
-  std::vector<bool> there(table.tensors().size());
-  std::size_t row = 0;
-  for (const RunPlace& place : table.places()) {
-    if (table.at(run, row++).state != RunDigest::State::absent) there[place.tensor] = true;
-  }
-  std::set<std::string> models;
-  std::size_t number = 0;
-  for (const SummedTensor& tensor : table.tensors()) {
-    if (there[number++] && !tensor.model.empty()) models.insert(tensor.model);
-  }
-  return models;
-}
-
-}  // namespace
-
 bool have_common_model(const RunTable& table, std::string& error) {
   if (table.runs().empty()) return true;
   const std::set<std::string> first = models_of(table, 0);
@@ -116,26 +128,6 @@ std::vector<std::string> unlike_runs(const RunTable& table) {
   }
   return unlike;
 }
-
-namespace {
-
-/// Of all bytes, where the dtype does not tell how many are elements.
-std::uint64_t element_bytes(const DumpTensor& tensor) {
-  const std::uint64_t bits = info(tensor.dtype).bits;
-  const Result<std::uint64_t> elements = element_count(tensor.shape);
-  if (bits == 0 || !elements.ok() || elements.value() > UINT64_MAX / 8 / bits) return tensor.data_bytes;
-  return std::min(tensor.data_bytes, (elements.value() * bits + 7) / 8);
-}
-
-template <class Sum>
-void finish(Sum& sum, RunDigest& digest) {
-  std::byte result[Sum::kBytes];
-  sum.finish(result);
-  std::copy(std::begin(result), std::end(result), digest.bytes.begin());
-  digest.state = RunDigest::State::there;
-}
-
-}  // namespace
 
 bool lacks_elements(DType dtype, Shape shape, std::uint64_t data_bytes) {
   const std::uint64_t bits = info(dtype).bits;

@@ -64,8 +64,7 @@ struct Run {
   DumpProvenance provenance{};
 };
 
-/// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran
-/// them.
+/// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran them.
 class RunTable {
  public:
   /// Begins a run; `set` is of this one from then on.

@@ -41,11 +41,10 @@ struct RunCounts {
       0;  ///< some run lacks the elements, or has digests or statistics of another kind
 };
 
-/// All rows of `table` that are not the same in all runs, in the order of execution; `counts` are of the
-/// others. Of runs on several sides those of one side should be the same. Of runs without sides, `by_groups`,
-/// most of the rows that fall into two groups say which groups there are; what falls apart otherwise is flaky.
-/// A run on its own, or two, are never flaky; a "~" of a signature is not held against anything. `nothing`:
-/// the digest of no bytes.
+/// All rows of `table` that are not the same in all runs, in the order of execution; `counts` are of the others. Of
+/// runs on several sides those of one side should be the same. Of runs without sides, `by_groups`, most of the rows
+/// that fall into two groups say which groups there are; what falls apart otherwise is flaky. A run on its own, or two,
+/// are never flaky; a "~" of a signature is not held against anything. `nothing`: the digest of no bytes.
 RunDifferences judge_runs(const RunTable& table, bool by_groups, const RunDigest& nothing, RunCounts& counts);
 
 /// How one run of many stands to what most of them have.

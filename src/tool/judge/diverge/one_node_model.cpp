@@ -32,55 +32,6 @@ std::uint16_t bits_of(double number, const FloatRounding& rounding) {
   return pack(static_cast<unsigned>(exponent - rounding.least_exponent + 1), steps - (1u << rounding.digits));
 }
 
-}  // namespace
-
-bool narrow_floats(const ReplayTensor& from, DType dtype, ReplayTensor& to) {
-  const std::optional<FloatRounding> rounding = rounding_of(dtype);
-  if (from.dtype != DType::float64 || (!rounding && dtype != DType::float32)) return false;
-  const std::size_t count = from.bytes.size() / sizeof(double);
-  const std::size_t item = info(dtype).bits / 8;
-  to = {from.name, dtype, from.dims, std::vector<std::byte>(count * item)};
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto number =
-        std::bit_cast<double>(load_little_endian<std::uint64_t>(from.bytes.data() + i * sizeof(double)));
-    std::byte* const at = to.bytes.data() + i * item;
-    if (rounding)
-      store_little_endian(at, bits_of(rounding->round(number), *rounding));
-    else
-      store_little_endian(at, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
-  }
-  return true;
-}
-
-bool array_of(const ReplayTensor& tensor, std::string& bytes, std::string& reason) {
-  RecordTensor described;
-  described.dtype = tensor.dtype;
-  described.dtype_known = true;
-  described.bytes = tensor.bytes.size();
-  described.has_shape = true;
-  if (tensor.dims.size() > kMaxRank) {
-    reason = "it has " + std::to_string(tensor.dims.size()) + " dims";
-    return false;
-  }
-  described.rank = static_cast<std::uint8_t>(tensor.dims.size());
-  std::copy(tensor.dims.begin(), tensor.dims.end(), described.dims);
-  NpyArray array;
-  if (!describe_array(described, false, array, reason)) return false;
-  // Not as msaccucmp: a tensor without elements keeps its dtype, and a scalar stays one.
-  const std::string_view own = info(tensor.dtype).npy_descr;
-  bytes = npy_header(array.elements == 0 && !own.empty() ? own : array.descr, tensor.dims);
-  const std::size_t head = bytes.size();
-  bytes.resize(head + static_cast<std::size_t>(array.elements) * array.item_bytes);
-  auto* const items = reinterpret_cast<std::byte*>(bytes.data() + head);
-  if (array.convert != nullptr)
-    array.convert(tensor.bytes.data(), static_cast<std::size_t>(array.elements), items);
-  else
-    std::copy_n(tensor.bytes.begin(), bytes.size() - head, items);
-  return true;
-}
-
-namespace {
-
 struct Version {
   std::uint64_t opset;
   std::uint64_t file;  ///< of onnx.proto, which came with it
@@ -200,6 +151,51 @@ bool add_value(std::uint32_t field, const std::string& name, const ReplayTensor&
 }
 
 }  // namespace
+
+bool narrow_floats(const ReplayTensor& from, DType dtype, ReplayTensor& to) {
+  const std::optional<FloatRounding> rounding = rounding_of(dtype);
+  if (from.dtype != DType::float64 || (!rounding && dtype != DType::float32)) return false;
+  const std::size_t count = from.bytes.size() / sizeof(double);
+  const std::size_t item = info(dtype).bits / 8;
+  to = {from.name, dtype, from.dims, std::vector<std::byte>(count * item)};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number =
+        std::bit_cast<double>(load_little_endian<std::uint64_t>(from.bytes.data() + i * sizeof(double)));
+    std::byte* const at = to.bytes.data() + i * item;
+    if (rounding)
+      store_little_endian(at, bits_of(rounding->round(number), *rounding));
+    else
+      store_little_endian(at, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+  }
+  return true;
+}
+
+bool array_of(const ReplayTensor& tensor, std::string& bytes, std::string& reason) {
+  RecordTensor described;
+  described.dtype = tensor.dtype;
+  described.dtype_known = true;
+  described.bytes = tensor.bytes.size();
+  described.has_shape = true;
+  if (tensor.dims.size() > kMaxRank) {
+    reason = "it has " + std::to_string(tensor.dims.size()) + " dims";
+    return false;
+  }
+  described.rank = static_cast<std::uint8_t>(tensor.dims.size());
+  std::copy(tensor.dims.begin(), tensor.dims.end(), described.dims);
+  NpyArray array;
+  if (!describe_array(described, false, array, reason)) return false;
+  // Not as msaccucmp: a tensor without elements keeps its dtype, and a scalar stays one.
+  const std::string_view own = info(tensor.dtype).npy_descr;
+  bytes = npy_header(array.elements == 0 && !own.empty() ? own : array.descr, tensor.dims);
+  const std::size_t head = bytes.size();
+  bytes.resize(head + static_cast<std::size_t>(array.elements) * array.item_bytes);
+  auto* const items = reinterpret_cast<std::byte*>(bytes.data() + head);
+  if (array.convert != nullptr)
+    array.convert(tensor.bytes.data(), static_cast<std::size_t>(array.elements), items);
+  else
+    std::copy_n(tensor.bytes.begin(), bytes.size() - head, items);
+  return true;
+}
 
 std::string model_input_name(std::size_t k) {
   return "input_" + std::to_string(k);

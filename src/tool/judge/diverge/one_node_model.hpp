@@ -11,8 +11,7 @@
 
 namespace opdump::tool {
 
-/// Fields of a protobuf message, put together in memory. What is added is written, also where it is 0 or
-/// empty.
+/// Fields of a protobuf message, put together in memory. What is added is written, also where it is 0 or empty.
 class ProtoMessage {
  public:
   void add_number(std::uint32_t field, std::uint64_t value) {
@@ -63,11 +62,10 @@ bool array_of(const ReplayTensor& tensor, std::string& bytes, std::string& reaso
 std::string model_input_name(std::size_t k);
 std::string model_output_name(std::size_t k);
 
-/// The bytes of an ONNX model of this operator alone, with its attributes, and with its inputs as inputs of
-/// the graph. With `outputs`, one for each of `op.wanted`, the model is for people and for their compilers:
-/// it has the operator's name, and all shapes. Without, ranks are all that it says of shapes, and the same
-/// operator at other shapes has the same bytes. False: `reason` says why there is no such model. Source:
-/// onnx.proto, and ONNX's table of versions.
+/// The bytes of an ONNX model of this operator alone, with its attributes, and with its inputs as inputs of the graph.
+/// With `outputs`, one for each of `op.wanted`, the model is for people and for their compilers: it has the operator's
+/// name, and all shapes. Without, ranks are all that it says of shapes, and the same operator at other shapes has the
+/// same bytes. False: `reason` says why there is no such model. Source: onnx.proto, and ONNX's table of versions.
 bool one_node_model(const ReplayOp& op, const std::vector<ReplayTensor>* outputs, std::string& model,
                     std::string& reason);
 

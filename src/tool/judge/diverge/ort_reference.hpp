@@ -18,9 +18,8 @@ struct OrtLibrary {
 /// Whether the variable OPDUMP_ORT names a library.
 bool is_ort_named();
 
-/// Loads the library `path`; if that is empty, the one that the variable OPDUMP_ORT names, else the system's.
-/// Loading runs what a library does when it starts. Nothing: `reason` names the file, and says why it cannot
-/// be had.
+/// Loads the library `path`; if that is empty, the one that the variable OPDUMP_ORT names, else the system's. Loading
+/// runs what a library does when it starts. Nothing: `reason` names the file, and says why it cannot be had.
 std::optional<OrtLibrary> load_ort(const std::string& path, std::string& reason);
 
 /// Computes operators as they should be.

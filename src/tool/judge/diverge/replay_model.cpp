@@ -34,9 +34,8 @@ constexpr std::string_view kSame =
 /// The opset whose meaning those operators have.
 constexpr std::uint64_t kMappedOpset = 17;
 
-/// What ONNX calls an operator that CANN, TensorFlow Lite or another runtime calls `type`, and that needs
-/// neither attributes nor a layout to be computed; empty: it is not known as one. A type of ONNX is its own
-/// name.
+/// What ONNX calls an operator that CANN, TensorFlow Lite or another runtime calls `type`, and that needs neither
+/// attributes nor a layout to be computed; empty: it is not known as one. A type of ONNX is its own name.
 std::string_view onnx_type_of(std::string_view type) {
   if (has_word(kSame, type)) return type;
   const std::string start = ' ' + std::string(type) + '=';

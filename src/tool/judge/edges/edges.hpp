@@ -34,10 +34,9 @@ struct Edge {
 /// In the order of their inputs.
 using Edges = std::vector<Edge>;
 
-/// Finds for each input of a dump the output that it is: the latest one, at the same step, that was written
-/// to the input's addresses; where addresses do not tell it, the one that the card calls the same. Reads the
-/// bytes of both, if the dump has them, and shows its progress on a terminal. `errors` gets what could not be
-/// read.
+/// Finds for each input of a dump the output that it is: the latest one, at the same step, that was written to the
+/// input's addresses; where addresses do not tell it, the one that the card calls the same. Reads the bytes of both, if
+/// the dump has them, and shows its progress on a terminal. `errors` gets what could not be read.
 Edges find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors);
 
 }  // namespace opdump::tool

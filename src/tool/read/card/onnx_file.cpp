@@ -102,9 +102,8 @@ class OnnxReader {
     constant.shape.clear();
     ByteReader in(message);
     for (ProtoField field; next(in, field);) {
-      if (field.is_number(1) || field.is_bytes(1)) {
+      if (field.is_number(1) || field.is_bytes(1))
         good_ = read_numbers(field, [&](std::uint64_t dim) { return add_dim(dim, constant); });
-      }
       if (field.is_number(2)) constant.dtype = dtype_of_onnx(field.value);
     }
   }
@@ -173,9 +172,8 @@ class OnnxReader {
     value_ = {};
     ByteReader in(message);
     for (ProtoField field; next(in, field);) {
-      if (field.is_bytes(1)) {
+      if (field.is_bytes(1))
         op.inputs.push_back(field.bytes.empty() ? CardOp::kNoTensor : tensor(as_text(field.bytes)));
-      }
       if (field.is_bytes(2) && details_ != nullptr) details_->outputs.back().push_back(!field.bytes.empty());
       if (field.is_bytes(2) && !field.bytes.empty()) op.outputs.push_back(tensor(as_text(field.bytes)));
       if (field.is_bytes(3)) op.name = as_text(field.bytes);

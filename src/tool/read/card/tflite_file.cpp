@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -173,12 +172,10 @@ class TfliteReader {
     const FlatVector zero_points = from.vector(3, 8);
     if (!budget_.take(scales.count)) return file_.fail();
     if (scales.count != 0) quant.scheme = QuantScheme::affine;
-    for (std::uint32_t i = 0; i < scales.count; ++i) {
+    for (std::uint32_t i = 0; i < scales.count; ++i)
       quant.scales.push_back(from.element_number<float>(scales, i));
-    }
-    for (std::uint32_t i = 0; zero_points.count == scales.count && i < zero_points.count; ++i) {
+    for (std::uint32_t i = 0; zero_points.count == scales.count && i < zero_points.count; ++i)
       quant.zero_points.push_back(from.element_number<std::int64_t>(zero_points, i));
-    }
     if (scales.count > 1) quant.axis = from.number<std::int32_t>(6);
   }
 
@@ -241,9 +238,8 @@ class TfliteReader {
         const FlatVector of = options.vector(field.field, 4);
         if (!budget_.take(of.count)) return file_.fail();
         std::vector<std::int64_t> numbers;
-        for (std::uint32_t i = 0; i < of.count; ++i) {
+        for (std::uint32_t i = 0; i < of.count; ++i)
           numbers.push_back(options.element_number<std::int32_t>(of, i));
-        }
         json = json_of(numbers);
       }
     }

@@ -12,8 +12,7 @@
 namespace opdump::tool {
 namespace {
 
-/// The few words of Python that NumPy writes into a header: a dict of strings, booleans and tuples of
-/// numbers.
+/// The few words of Python that NumPy writes into a header: a dict of strings, booleans and tuples of numbers.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}

@@ -136,9 +136,7 @@ class TreeWriter {
       tell_clock(journals, clock);
       boots[boot].clock = clock;
     }
-    if (!cut_journal_.file.empty()) {
-      append(cut_journal_, "overwritten\n");
-    }
+    if (!cut_journal_.file.empty()) append(cut_journal_, "overwritten\n");
     if (const Status status = sink_->sync(); status != Status::ok)
       error_(directory_ + ": " + std::string(to_string(status)));
   }

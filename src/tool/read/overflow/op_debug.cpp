@@ -1,7 +1,6 @@
 #include "src/tool/read/overflow/op_debug.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <span>
 #include <vector>

@@ -42,8 +42,7 @@ bool Reception::contradicts(const WireFrame& frame) const {
     const auto found = waiting_.find(number);
     return found != waiting_.end() && sum_of(found->second) != sum_of(frame);
   }
-  // No device has so many frames still; but one that was sent again may have been on its way when a gap
-  // closed.
+  // No device has so many frames still; but one that was sent again may have been on its way when a gap closed.
   if (next_ - number > kSums) return next_ - number > kSums + jump_;
   const Sum& known = sums_[number % kSums];
   return known.number == number && known.sum != sum_of(frame);
