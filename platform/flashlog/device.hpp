@@ -37,10 +37,9 @@ struct Device {
   /// Reads `to.size()` bytes of one block, at any offset.
   Status (*read)(void* context, std::uint32_t block, std::uint32_t offset, MutableBytes to) = nullptr;
 
-  /// Programs erased bytes of one block; offset and size are multiples of `program_bytes`, and the bytes
-  /// never cross a multiple of the log's page; in memory they begin at any address. Returns when the part is
-  /// ready again or has failed. For `FlashLog::emergency` it must work with interrupts off: polled, without
-  /// locks.
+  /// Programs erased bytes of one block; offset and size are multiples of `program_bytes`, and the bytes never cross
+  /// a multiple of the log's page; in memory they begin at any address. Returns when the part is ready again or has
+  /// failed. For `FlashLog::emergency` it must work with interrupts off: polled, without locks.
   Status (*program)(void* context, std::uint32_t block, std::uint32_t offset, Bytes from) = nullptr;
 
   /// Erases one block.

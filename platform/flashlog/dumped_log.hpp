@@ -97,16 +97,14 @@ class DumpedLog : public EntryStream {
     return status;
   }
 
-  /// `no_space` when the part or the object's share of it is full, `io_error` when no other block works any
-  /// more.
+  /// `no_space` when the part or the object's share of it is full, `io_error` when no other block works any more.
   [[nodiscard]] Status append(ObjectId id, std::span<const Bytes> parts) override {
     return add(Kind::data, id, &parts);
   }
 
-  /// Does not wait for the flash: `sync` does. Errors as for `append`. Of two also those of `sync`: also
-  /// under a loss of power both are there or neither, whatever the part has in a write cache: what they hold
-  /// is synced first, but in an emergency, where LogReader alone sees to it. Both are overwritten
-  /// when the first byte of one is.
+  /// Does not wait for the flash: `sync` does. Errors as for `append`. Of two also those of `sync`: also under a loss
+  /// of power both are there or neither, whatever the part has in a write cache: what they hold is synced first, but
+  /// in an emergency, where LogReader alone sees to it. Both are overwritten when the first byte of one is.
   [[nodiscard]] Status commit(ObjectId first_id, ObjectId second_id = kNoObject) override {
     if (!build::kFaults || second_id == kNoObject) return add(Kind::commit, first_id, nullptr);
     Object* const first = find(first_id);
@@ -135,8 +133,7 @@ class DumpedLog : public EntryStream {
 
   void abort(ObjectId id) override { static_cast<void>(add(Kind::abort, id, nullptr)); }
 
-  /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no
-  /// lines.
+  /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no lines.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (build::kLean && !build::kJournal) return Status::not_supported;
     const Status status = refer_to(name, true);
@@ -151,19 +148,17 @@ class DumpedLog : public EntryStream {
     return status == Status::ok ? device_.sync(device_.context) : status;
   }
 
-  /// One step towards `Options::prepared_blocks` erased blocks ahead, for idle time: one erase, or one
-  /// program, or nothing. True when it should be called again. With large granules a block gets its header
-  /// ahead only while nothing waits in the page. Under overwrite_oldest this gives up the oldest blocks
-  /// early.
+  /// One step towards `Options::prepared_blocks` erased blocks ahead, for idle time: one erase, or one program, or
+  /// nothing. True when it should be called again. With large granules a block gets its header ahead only while
+  /// nothing waits in the page. Under overwrite_oldest this gives up the oldest blocks early.
   Result<bool> prepare() {
     bool again = false;
     if (const Status status = prepare_block(again); status != Status::ok) return status;
     return again;
   }
 
-  /// As `prepare`, and erases whatever `Options::erase_budget` says; for a log that has 0 there. After a
-  /// refusal for want of an erased block the log goes on: what was open then has failed. Not after
-  /// `emergency`.
+  /// As `prepare`, and erases whatever `Options::erase_budget` says; for a log that has 0 there. After a refusal for
+  /// want of an erased block the log goes on: what was open then has failed. Not after `emergency`.
   Result<bool> erase_ahead() {
     if (stuck_ == Status::no_space && used_ == kept_) go_on();
     options_.erase_budget = UINT32_MAX;
@@ -172,8 +167,7 @@ class DumpedLog : public EntryStream {
     return again;
   }
 
-  /// Bytes that the log takes now without an erase, its own entries included; fewer after a program that
-  /// fails.
+  /// Bytes that the log takes now without an erase, its own entries included; fewer after a program that fails.
   std::uint32_t ready_bytes() const {
     if (stuck_ != Status::ok) return 0;
     std::uint32_t bytes = at_ < geometry().block_bytes ? geometry().block_bytes - at_ - used_ : 0;
@@ -209,9 +203,8 @@ class DumpedLog : public EntryStream {
   /// Erases since the mount.
   std::uint32_t erases() const { return erases_; }
 
-  /// Tells this boot, since the mount, from all others whose bytes the log holds: a number from 1 that grows
-  /// from one boot that writes to the next, often by more than 1. LogReader and `opdump extract --boot` know
-  /// it.
+  /// Tells this boot, since the mount, from all others whose bytes the log holds: a number from 1 that grows from one
+  /// boot that writes to the next, often by more than 1. LogReader and `opdump extract --boot` know it.
   std::uint32_t boot() const { return boot_; }
 
   /// Blocks known to be bad.

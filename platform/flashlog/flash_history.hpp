@@ -26,10 +26,9 @@ class SealedSink;
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A flight recorder in flash: keeps what the last steps dumped in an area of a part of its own, which goes
-/// round, and hands it to another sink when something happens, as a HistorySink does with memory. Steps and
-/// triggers are those of a HistorySink. All that is handed on is read back from the area, each byte under a
-/// CRC.
+/// A flight recorder in flash: keeps what the last steps dumped in an area of a part of its own, which goes round,
+/// and hands it to another sink when something happens, as a HistorySink does with memory. Steps and triggers are
+/// those of a HistorySink. All that is handed on is read back from the area, each byte under a CRC.
 ///
 /// *A loss of power.* `remains` tells after a boot which steps of an earlier one the area holds, and
 /// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later

@@ -21,20 +21,18 @@ enum class ObjectState : std::uint8_t {
   lines,        ///< not an object: bytes that were added to a journal
 };
 
-/// Reads a log from a device or an image of it, which nobody vouches for: each byte that is given out stands
-/// under a CRC that was good in the very reading which the byte comes from, and damage costs what it hit. So
-/// bytes that read differently from time to time cost no more than damaged ones. A read that fails is tried
-/// again.
+/// Reads a log from a device or an image of it, which nobody vouches for: each byte that is given out stands under a
+/// CRC that was good in the very reading which the byte comes from, and damage costs what it hit. So bytes that read
+/// differently from time to time cost no more than damaged ones. A read that fails is tried again.
 ///
 ///     LogReader reader(device, names);
 ///     Status status = reader.open(segments);
 ///     for (LogReader::Object object; reader.next(object);) ...
 ///
-/// The objects of one boot lie between those of the boots before and after. Of a pair, both count or neither,
-/// in an image or wherever bytes read the same each time; a commit that a loss of power left undecided in the
-/// part may count for one and, a moment later, not for the other: read such a part into an image first. Not
-/// thread-safe; the log must not be written meanwhile.
-/// For hosts: the bodies are in log_reader.cpp, which libopdump has.
+/// The objects of one boot lie between those of the boots before and after. Of a pair, both count or neither, in an
+/// image or wherever bytes read the same each time; a commit that a loss of power left undecided in the part may
+/// count for one and, a moment later, not for the other: read such a part into an image first. Not thread-safe; the
+/// log must not be written meanwhile. For hosts: the bodies are in log_reader.cpp, which libopdump has.
 class LogReader {
  public:
   struct Object {

@@ -35,8 +35,7 @@ struct LogSetup {
   const std::uint8_t format_;  // as in BlockHeader
 };
 
-/// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for
-/// each.
+/// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for each.
 struct LogState {
   static constexpr std::uint16_t kLost = 0;
   static constexpr std::uint32_t kOpen = 0x8000;

@@ -8,8 +8,7 @@
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A device over calls that take offsets into a partition, as systems have them. `Calls` derives from this
-/// and has
+/// A device over calls that take offsets into a partition, as systems have them. `Calls` derives from this and has
 ///
 ///     int read(std::uint32_t offset, void* to, std::size_t bytes);
 ///     int program(std::uint32_t offset, const void* from, std::size_t bytes);

@@ -1,8 +1,7 @@
-/// Speed of `opdump compare`'s engine, the vendor's ten measures and equality together, and "all" that can be
-/// asked for, as a fraction of one thread's
-/// memory read bandwidth over both arrays, which is measured in turns with it, because neighbours on the
-/// machine make both vary. The divergence needs the extremes, so everything is read twice: a row tells how
-/// fast that would be if there were nothing to compute.
+/// Speed of `opdump compare`'s engine, the vendor's ten measures and equality together, and "all" that can be asked
+/// for, as a fraction of one thread's memory read bandwidth over both arrays, which is measured in turns with it,
+/// because neighbours on the machine make both vary. The divergence needs the extremes, so everything is read twice:
+/// a row tells how fast that would be if there were nothing to compute.
 ///
 /// usage: compare_bench [MiB]
 #include <algorithm>

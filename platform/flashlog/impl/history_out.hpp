@@ -52,8 +52,7 @@ class HistoryOut final : public TapeVisitor {
   }
   void extend(std::uint64_t until) { until_ = until; }
 
-  /// From now on, until `start`, counts the objects of steps from `from` on, and notes in `seen` what there
-  /// is.
+  /// From now on, until `start`, counts the objects of steps from `from` on, and notes in `seen` what there is.
   void look(std::uint64_t from) {
     start(from, UINT64_MAX, 0);
     looking_ = true;

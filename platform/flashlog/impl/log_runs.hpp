@@ -87,8 +87,7 @@ class RunVisitor {
 /// For runs that are only looked for, or gone past.
 struct NoVisitor final : RunVisitor {};
 
-/// The runs of entries in a log, each under a CRC that was good in the very reading which its bytes come
-/// from.
+/// The runs of entries in a log, each under a CRC that was good in the very reading which its bytes come from.
 class LogRuns {
  public:
   enum class Run : std::uint8_t { good, bad, broken, none };
@@ -98,10 +97,9 @@ class LogRuns {
   /// Finds the blocks of the log. Errors and arguments as `LogReader::open`.
   [[nodiscard]] Status open(std::span<Segment> segments, std::uint64_t search_bytes);
 
-  /// In the order of the log. One is `behind_hole` where a block before it was lost otherwise than the log
-  /// itself loses blocks: as it goes round, or with power before they were synced. A search finds more of
-  /// these. The last block of a boot may be taken for a bad one, where the log has not come past all of
-  /// those.
+  /// In the order of the log. One is `behind_hole` where a block before it was lost otherwise than the log itself
+  /// loses blocks: as it goes round, or with power before they were synced. A search finds more of these. The last
+  /// block of a boot may be taken for a bad one, where the log has not come past all of those.
   std::span<const Segment> segments() const { return segments_; }
   bool search_ended() const { return search_ended_; }
 
@@ -111,8 +109,7 @@ class LogRuns {
   Run check(Position& at, std::uint32_t crc, RunVisitor& visitor, MutableBytes memory) const;
   Run check(Position& at, std::uint32_t crc, RunVisitor& visitor) const;
 
-  /// Hands what is left of the run at `walk`, or else the next one, to `visitor`. False at the end of the
-  /// log.
+  /// Hands what is left of the run at `walk`, or else the next one, to `visitor`. False at the end of the log.
   bool visit(Walk& walk, RunVisitor& visitor) const;
 
   /// Goes on to entries with a good CRC. False at the end of the log. Damaged bytes decide nothing: whether

@@ -8,8 +8,7 @@ namespace opdump::tool {
 struct OrderedWork {
   std::size_t count = 0;  ///< items, numbered from 0
 
-  /// Called for every item in the order of their numbers, by one thread at a time, before `work`; may be
-  /// empty.
+  /// Called for every item in the order of their numbers, by one thread at a time, before `work`; may be empty.
   std::function<void(std::size_t item)> take{};
 
   /// Does one item; `worker` counts from 0, and no two threads are the same worker.
@@ -19,8 +18,7 @@ struct OrderedWork {
   std::function<void(std::size_t item)> deliver;
 };
 
-/// How many items may be finished but not delivered yet. Results need this many places: item modulo this
-/// number.
+/// How many items may be finished but not delivered yet. Results need this many places: item modulo this number.
 inline constexpr std::size_t kOrderedWindow = 256;
 
 /// Does all items on `workers` threads, one of which is the caller. Returns when the last item is delivered.

@@ -17,9 +17,8 @@ bool interrupted();
 /// Ends the process by the signal that came, as if it had not been caught. Only when `interrupted`.
 void die_of_interrupt();
 
-/// A bar with the rate or the work, and the remaining time, on stderr if that is a terminal; otherwise
-/// nothing. It appears only when the work takes a moment, and is wiped away when this object ends. Any thread
-/// may call.
+/// A bar with the rate or the work, and the remaining time, on stderr if that is a terminal; otherwise nothing. It
+/// appears only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
 class Progress {
  public:
   /// Whether there is a terminal for the bar; if not, the caller need not compute the total.

@@ -67,8 +67,7 @@ class WantedRecords {
   /// The same of the config alone; then `take` says which models there are.
   bool load(const std::string& config_path, std::string& error);
 
-  /// The models of these cards, each on the device that its card's name tells, and no others. Refers to the
-  /// cards.
+  /// The models of these cards, each on the device that its card's name tells, and no others. Refers to the cards.
   void take(const BesideCards::Cards& cards);
 
   /// Whether it wants anything of a device.

@@ -6,9 +6,8 @@
 
 namespace opdump::tool {
 
-/// While one lives, a call that does not come back within a limit, or that ends this program, is told on
-/// stderr by its name, and the program ends with `kExitFailed`: a driver whose device has died may do either.
-/// One at a time.
+/// While one lives, a call that does not come back within a limit, or that ends this program, is told on stderr by
+/// its name, and the program ends with `kExitFailed`: a driver whose device has died may do either. One at a time.
 class CallWatch {
  public:
   /// `what` is "copying from device 0" or the like. Writes out what stdout holds.

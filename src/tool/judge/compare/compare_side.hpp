@@ -31,11 +31,10 @@ struct NpyName {
   std::optional<std::uint64_t> step{};
 };
 
-/// Takes the name of an `.npy` file apart. Understands the names that `opdump convert`, msaccucmp and
-/// MindSpore write (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without),
-/// what frameworks dump for msaccucmp (`OP.0.time.npy`), `OP.output.0.npy`, and what `opdump convert --to` calls
-/// tensors in containers (`MODEL/STEP/TYPE.OP/output.0`). Any other name as a whole
-/// names the operator, and the file is its output 0.
+/// Takes the name of an `.npy` file apart. Understands the names that `opdump convert`, msaccucmp and MindSpore write
+/// (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without), what frameworks dump for
+/// msaccucmp (`OP.0.time.npy`), `OP.output.0.npy`, and what `opdump convert --to` calls tensors in containers
+/// (`MODEL/STEP/TYPE.OP/output.0`). Any other name as a whole names the operator, and the file is its output 0.
 NpyName parse_array_name(std::string_view file_name);
 
 /// What lies between the dots of a name. Refers to it.
@@ -175,9 +174,8 @@ void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)
 /// Gives a tensor whose file tells no dtype this one, if that makes as many bytes; does nothing else.
 void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor);
 
-/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
-/// dump. Refers to the cards. Returns how many tensors it gives nothing as several operators of the card may
-/// be theirs.
+/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the dump.
+/// Refers to the cards. Returns how many tensors it gives nothing as several operators of the card may be theirs.
 std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
 
 }  // namespace opdump::tool

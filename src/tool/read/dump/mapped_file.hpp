@@ -32,8 +32,7 @@ class MappedFile {
   /// Gives back the memory that holds these bytes; they may be read again.
   void drop(std::uint64_t offset, std::uint64_t count) const;
 
-  /// Copies bytes without touching the map, for scattered reads of a large file. False when the file ends too
-  /// early.
+  /// Copies bytes without touching the map, for scattered reads of a large file. False when the file ends too early.
   bool read_at(std::uint64_t offset, MutableBytes to);
 
   /// The same for several threads at once, each with a `reason` of its own in place of `error()`.

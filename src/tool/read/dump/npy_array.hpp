@@ -37,8 +37,7 @@ bool parse_npy(Bytes start, NpyFile& file, std::string& reason);
 /// Turns `count` elements into items of the array; writes `count` times the size of an item.
 using ConvertElements = void (*)(const std::byte* from, std::size_t count, std::byte* to);
 
-/// The array that a tensor of a record becomes. If msaccucmp makes an array of the tensor, this is the same
-/// array.
+/// The array that a tensor of a record becomes. If msaccucmp makes an array of the tensor, this is the same array.
 struct NpyArray {
   std::string_view descr;
   std::vector<Dim> shape;

@@ -80,8 +80,7 @@ bool is_sanitised(std::string_view name) {
   });
 }
 
-/// What CANN's own files may have behind the time stamp: what tells a thread, and ".csv" or ".bin" behind
-/// that.
+/// What CANN's own files may have behind the time stamp: what tells a thread, and ".csv" or ".bin" behind that.
 bool is_thread_suffix(std::string_view suffix) {
   constexpr int kParts = 4;
   std::string_view rest = suffix.substr(1);

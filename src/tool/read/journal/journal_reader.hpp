@@ -96,8 +96,7 @@ class RecordPaths {
  public:
   RecordPaths(const DumpForm& form, std::uint32_t device);
 
-  /// Of operator `op` at `step` of the model `id`, which has the name `model` in the dump. Good until the
-  /// next call.
+  /// Of operator `op` at `step` of the model `id`, which has the name `model` in the dump. Good until the next call.
   const JournalPath& in_model(const OpDesc& op, std::string_view model, std::uint32_t id, std::uint64_t step);
 
   /// The same outside a model.

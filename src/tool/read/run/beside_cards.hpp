@@ -88,8 +88,7 @@ class CardedOps {
     std::uint32_t index = 0;
   };
 
-  /// The output that the card gives the name of this input; nothing where no operator makes it, or where
-  /// several may.
+  /// The output that the card gives the name of this input; nothing where no operator makes it, or where several may.
   std::optional<Output> producer(const OpIdentity& op, std::uint32_t input) const;
 
  private:

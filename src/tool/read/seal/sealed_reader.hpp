@@ -23,8 +23,7 @@ struct SealedUse {
   std::function<void(const std::string& message)> note;   ///< something is missing, and nobody is to blame
 };
 
-/// Heads of streams, one of each session, by which lines are opened whose own head a flash log has
-/// overwritten.
+/// Heads of streams, one of each session, by which lines are opened whose own head a flash log has overwritten.
 using KnownHeads = std::vector<std::vector<std::byte>>;
 
 /// Opens one untrusted sealed file.
