@@ -110,7 +110,7 @@
 #endif
 
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
-/// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than
+/// sent once (memory for them is refused), OpCounts, file formats other than nano, layouts other than
 /// CANN's, torchair's directories of several devices, lists of tensors to leave out, operators by a part of
 /// their type or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up
 /// plainly (SmallStatistics), of int8, uint8, float16 and float32 only, and rare dtypes and formats have

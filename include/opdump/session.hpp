@@ -228,8 +228,9 @@ class BasicSession {
   /// changes. `when_full` is what this recorder does when its ring has no room; absent: what the session
   /// does. Give WhenFull::drop to the recorder of an interrupt or signal handler, so that it never waits: its
   /// record is then lost and counted as `ring_full`, whatever the session and the other recorders do.
-  /// `no_free_recorder` when OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory, or for
-  /// WhenFull::inline_drain, which only a whole session can have. At any time, also while the session drains.
+  /// `no_free_recorder` when OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory, also for
+  /// heads where it holds none (`head_memory_bytes`), or for WhenFull::inline_drain, which only a whole
+  /// session can have. At any time, also while the session drains.
   Result<Recorder*> add_recorder(MutableBytes ring_memory, MutableBytes head_memory = {},
                                  std::optional<WhenFull> when_full = {}) {
     Recorder* recorder = nullptr;
@@ -242,7 +243,9 @@ class BasicSession {
   [[nodiscard]] Status add_recorder(MutableBytes ring_memory, MutableBytes head_memory,
                                     std::optional<WhenFull> when_full, Recorder*& recorder) {
     if (when_full == WhenFull::inline_drain) return Status::invalid_argument;
-    if (reinterpret_cast<std::uintptr_t>(head_memory.data()) % 8 != 0) return Status::invalid_argument;
+    if (reinterpret_cast<std::uintptr_t>(head_memory.data()) % 8 != 0 ||
+        !head_memory_serves(head_memory.size()))
+      return Status::invalid_argument;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (slot_state(slot) != SlotState::free) continue;
       const HeadMemory heads(head_memory);

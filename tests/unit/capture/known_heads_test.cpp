@@ -367,12 +367,15 @@ TEST_CASE_TEMPLATE("known heads: a recorder that is added again knows nothing", 
   CHECK(knowing.session.counts().written == 4);
 }
 
-TEST_CASE("known heads: memory that is not aligned is refused, too little of it is none") {
+TEST_CASE("known heads: memory that is not aligned or holds no head is refused") {
   Knowing<FakeMemory> knowing(0);
   alignas(8) std::byte ring[256];
-  alignas(8) std::byte heads[64];
-  CHECK(knowing.session.add_recorder(ring, std::span(heads).subspan(1)).status() == Status::invalid_argument);
-  REQUIRE(knowing.session.add_recorder(ring, heads).ok());
+  alignas(8) std::byte heads[head_memory_bytes(1) + 1];
+  const std::span<std::byte> all(heads);
+  CHECK(knowing.session.add_recorder(ring, all.subspan(1)).status() == Status::invalid_argument);
+  for (const std::size_t bytes : {std::size_t{1}, sizeof heads - 2})
+    CHECK(knowing.session.add_recorder(ring, all.first(bytes)).status() == Status::invalid_argument);
+  REQUIRE(knowing.session.add_recorder(ring, all.first(sizeof heads - 1)).ok());
 }
 
 namespace {

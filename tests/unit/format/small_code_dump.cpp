@@ -14,6 +14,18 @@ std::map<std::string, std::string> overflows_of_small_code() {
   return dump_of_all(opdump::DumpData::tensor, true);
 }
 
+int status_of_heads_in_small_code(std::size_t bytes) {
+  DumpFiles files;
+  FileMap sink(files);
+  opdump::HostMemory memory;
+  CountedClock clock;
+  std::byte scratch[64];
+  opdump::BasicSession<opdump::HostMemory> session(
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch});
+  alignas(8) std::byte ring[1024], heads[1024];
+  return static_cast<int>(session.add_recorder(ring, opdump::MutableBytes(heads, bytes)).status());
+}
+
 int status_of_small_code(Unusual what) {
   static const opdump::NameStep steps[] = {{}};
   static const opdump::NamePattern patterns[] = {{.text = ".*", .steps = steps}};

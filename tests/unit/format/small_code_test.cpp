@@ -151,6 +151,11 @@ TEST_CASE("small code: operators that overflow, each with its report, but for el
   }
 }
 
+TEST_CASE("small code: memory for heads, of which it keeps none, is refused") {
+  CHECK(static_cast<Status>(status_of_heads_in_small_code(1024)) == Status::invalid_argument);
+  CHECK(static_cast<Status>(status_of_heads_in_small_code(1)) == Status::ok);
+}
+
 TEST_CASE("small code: a config with patterns or parts of types is not supported, ranges and marks are") {
   for (const Unusual what : {Unusual::patterns, Unusual::type_parts, Unusual::exclusions})
     CHECK(static_cast<Status>(status_of_small_code(what)) == Status::not_supported);

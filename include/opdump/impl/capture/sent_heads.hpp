@@ -240,9 +240,15 @@ struct HeadMemory {
   }
 };
 /// Bytes of memory, 8-byte aligned, in which a recorder and the drainer keep the heads of `operators`
-/// operators. A lean build leaves it unused: 1 byte each, so that it can be declared.
+/// operators: 1,112 each on a 32-bit machine. A lean build keeps none: 1 byte, so that it can be declared.
 constexpr std::size_t head_memory_bytes(std::size_t operators) {
-  return operators * (build::kLean ? 1 : sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
+  if (build::kLean) return operators == 0 ? 0 : 1;
+  return operators * (sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
+}
+
+/// Whether `bytes` of memory for heads are none, or serve for something: in a lean build nothing does.
+constexpr bool head_memory_serves(std::size_t bytes) {
+  return build::kLean ? bytes <= 1 : bytes == 0 || bytes >= head_memory_bytes(1);
 }
 
 }  // namespace OPDUMP_NAMESPACE
