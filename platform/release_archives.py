@@ -45,13 +45,15 @@ def files_of(kind):
 
 
 def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit(f'release_archives.py: name one folder that exists, not {" ".join(sys.argv[1:]) or "none"}\n{__doc__}')
     for kind in MORE:
-        with gzip.GzipFile(pathlib.Path(sys.argv[1]) / f'opdump-{kind}-{VERSION}.tar.gz', 'wb', mtime=0) as packed:
-            with tarfile.open(fileobj=packed, mode='w') as archive:
-                for name, data in sorted(files_of(kind).items()):
-                    entry = tarfile.TarInfo(name)
-                    entry.size, entry.mode = len(data), 0o644
-                    archive.addfile(entry, io.BytesIO(data))
+        to = pathlib.Path(sys.argv[1]) / f'opdump-{kind}-{VERSION}.tar.gz'
+        with gzip.GzipFile(to, 'wb', mtime=0) as packed, tarfile.open(fileobj=packed, mode='w') as archive:
+            for name, data in sorted(files_of(kind).items()):
+                entry = tarfile.TarInfo(name)
+                entry.size, entry.mode = len(data), 0o644
+                archive.addfile(entry, io.BytesIO(data))
 
 
 if __name__ == '__main__':

@@ -31,10 +31,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// those of a HistorySink. All that is handed on is read back from the area, each byte under a CRC.
 ///
 /// *A loss of power.* `remains` tells after a boot which steps of an earlier one the area holds, and
-/// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later
-/// objects, each is there whole or was never committed. Of a last step whose bytes end inside an object,
-/// which is torn, the whole objects are handed on, and a line says so. When power is lost during a write-out, its steps are handed on again: the sink is
-/// synced before the area says that a step was written out.
+/// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later objects,
+/// each is there whole or was never committed. Of a last step whose bytes end inside an object, which is torn, the
+/// whole objects are handed on, and a line says so. When power is lost during a write-out, its steps are handed on
+/// again: the sink is synced before the area says that a step was written out.
 ///
 /// *Account.* Each object that was committed is kept; or is `let_go` with its step, because that is too old
 /// or the area went round; or was handed on; or is `lost`, because the sink refused it or the flash did not

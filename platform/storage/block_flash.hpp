@@ -13,9 +13,8 @@
 namespace opdump::storage {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Bytes of a block on a block device of `bytes`: 16 KiB to 4 MiB, so that there are about 256 of them where
-/// that is possible, and never more than a log can have. It depends on nothing else, as the blocks of a log
-/// must stay.
+/// Bytes of a block on a block device of `bytes`: 16 KiB to 4 MiB, so that there are about 256 of them where that is
+/// possible, and never more than a log can have. It depends on nothing else, as the blocks of a log must stay.
 constexpr std::uint32_t block_bytes_for(std::uint64_t bytes) {
   constexpr std::uint32_t kLeast = 16 * 1024;
   constexpr std::uint32_t kMost = 4 * 1024 * 1024;

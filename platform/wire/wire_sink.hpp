@@ -174,8 +174,7 @@ class WireSink final : public Sink {
     return Status::ok;
   }
 
-  /// Behind the window's last frame, at the cost of its first ones: of a quarter of it at once, as all others
-  /// move.
+  /// Behind the window's last frame, at the cost of its first ones: of a quarter of it at once, as all others move.
   void make_room() {
     const std::byte* kept = window_;
     do {
