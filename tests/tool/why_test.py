@@ -208,6 +208,12 @@ class Why(PlantedCase):
         self.planted(('float32', 'float32'), rounded, expect=0)
         for op in ('sigmoid0', 'relu2', 'res'):
             self.assertEqual(self.planted(('float32', 'float32'), times(op, 1 + 1e-4))['op'], op)
+        right = [{name: made for name, _, made in Run(Network(1), 'int8').run(step)} for step in range(STEPS)]
+        fault = Fault('other weight', 'conv2', 1)
+        fault.spoil = lambda _, step: right[step]['conv2'].like(v * 1.02 for v in right[step]['conv2'].flat())
+        self.assertIn('Conv "conv2" at net/0, culprit: its constant input 1 is another, output 0 is not (',
+                      self.planted(('int8', 'int8'), fault)['headline'])
+        self.assertFalse(self.planted(('int8', 'float32'), fault)['certain'])
 
     def test_since_when_is_told(self):
         for pair in PAIRS:

@@ -145,8 +145,8 @@ class OpJudge {
   }
 
   /// One program, run twice: what has equal inputs has equal outputs, but for one operator. That may still be computed in
-  /// another order: what is more than rounding is a proof. What only moves or compares numbers says nothing of the
-  /// program.
+  /// another order: what is more than rounding, or by another constant, is a proof. What only moves or compares numbers
+  /// says nothing of the program.
   void find_inexact() {
     constexpr std::string_view kRandom = "bernoulli dropout multinomial randomnormallike randomuniformlike";
     constexpr std::string_view kRounding =
@@ -160,8 +160,8 @@ class OpJudge {
       const std::string here = file.type + ' ' + file.op;
       if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
       const std::string type = canonical_type(file.type);
-      if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input || op.unequal_constant ||
-          op.fused || has_word(kRandom, type))
+      if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input ||
+          (op.unequal_constant && !op.bad_constant) || op.fused || has_word(kRandom, type))
         continue;
       if (op.unequal_output) {
         if (!inexact.empty() && here != name) return;
@@ -177,7 +177,7 @@ class OpJudge {
     }
     if (rounding.size() < kLeastOps) return;
     for (OpVerdict* const op : inexact)
-      op->inexact = op->cause != Cause::ambiguous && is_beyond_rounding(*op);
+      op->inexact = op->cause != Cause::ambiguous && (op->bad_constant || is_beyond_rounding(*op));
   }
 
   bool is_beyond_rounding(const OpVerdict& op) const {

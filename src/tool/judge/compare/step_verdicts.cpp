@@ -166,7 +166,10 @@ class StepJudge {
                    : op.inexact    ? Verdict::culprit
                    : op.has_output ? Verdict::agrees
                                    : Verdict::unpaired;
-      if (op.inexact && !op.bad_output) op.cause = Cause::own_error;
+      if (op.inexact && !op.bad_output) {
+        op.cause = op.bad_constant ? Cause::constant : Cause::own_error;
+        op.at = op.bad_constant;
+      }
       blame_writer(op);
       if (!is_proof(op.cause) && !fed && !begun) find_missing(op);
       lacks |= op.cause == Cause::missing;
