@@ -19,7 +19,8 @@ from tool_case import Case  # noqa: E402
 SERVER, NANO, RT = [os.path.abspath(path) for path in sys.argv[2:5]]
 del sys.argv[2:5]
 
-BACKGROUND, AT_ONCE, IN_PLACE, SINGLE, OVERFLOW, CALLBACK, EXECUTOR, HOST = range(8)
+BACKGROUND, AT_ONCE, SINGLE, HOST = 'in the background', 'at once', 'single operators', 'host memory'
+RUNTIME = 'libascendcl.so'
 
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if not name.startswith(('ASCEND_', 'MINDSPORE_', 'MS_', 'NPU_', 'LD_LIBRARY'))}
@@ -47,14 +48,15 @@ class Doctor(Case):
         return done.stdout, done.stderr
 
     def diagnose(self, *words, expect=0, **how):
+        """State and text by the name of what was found, the answers of what will work, and the calls that failed."""
         out, error = self.run_doctor('--json', *words, expect=expect, **how)
         self.assertEqual(error, '')
         board = json.loads(out)
         self.assertEqual(board['exit_status'], expect)
-        board['answers'] = [work['answer'] for work in board['works']]
-        board['whys'] = [work['why'] for work in board['works']]
-        board['failed'] = [(failed['call'], failed['code']) for failed in board['device']['failed']]
-        return board
+        found = {finding['name']: (finding['state'], finding['text']) for finding in board['findings']}
+        found['answers'] = [finding['state'] for finding in board['findings'] if finding['part'] == 'What will work']
+        found['failed'] = [(f['name'], f['text']) for f in board['findings'] if f['state'] == 'failed' and f['name'] != 'alignment']
+        return found
 
     def functions(self, library):
         names = subprocess.run(['nm', '-D', '--defined-only', library], capture_output=True, text=True, check=True)
@@ -62,69 +64,55 @@ class Doctor(Case):
 
     def test_without_cann_it_says_what_is_missing_and_what_works_all_the_same(self):
         board = self.diagnose(expect=3)
-        self.assertEqual([library['path'] for library in board['libraries']], [None] * 7)
-        self.assertFalse(any(library['broken'] for library in board['libraries']))
-        self.assertFalse(any(any(library['functions'].values()) for library in board['libraries']))
+        self.assertEqual([board[name][0] for name in board if name.startswith('lib')], ['missing'] * 7)
         self.assertEqual(board['answers'], ['no'] * 7 + ['yes'])
-        self.assertEqual(board['whys'][0], 'there is no runtime that can copy')
-        self.assertGreater(board['files']['free_bytes'], 0)
+        self.assertIn('there is no runtime that can copy', board[BACKGROUND][1])
+        self.assertIn(' free', board['dumps go to'][1])
         out, error = self.run_doctor(expect=3)
         self.assertEqual(error, '')
-        for words in ('libascendcl.so     missing', 'none: no runtime that can copy was found',
-                      'yes  host memory, with FileDump'):
+        for words in ('libascendcl.so     missing', 'no runtime that can copy was found', 'host memory        yes  with FileDump'):
             self.assertIn(words, out)
         self.assertLessEqual(max(map(len, out.replace(self.directory, '').splitlines())), 118)
+        self.assertLess(out.count('\n'), 40)
 
     def test_a_server_copies_in_the_background(self):
         path = self.install(SERVER)
         board = self.diagnose()
-        runtime = board['libraries'][0]
-        self.assertEqual((runtime['path'], runtime['reason']), (path, None))
-        self.assertEqual([name for name, there in runtime['functions'].items() if not there], ['rtMemcpy'])
-        self.assertEqual(len(runtime['functions']), 16)
-        device = board['device']
-        self.assertEqual(device['library'], path)
-        self.assertEqual((device['interface_version'], device['package_version'], device['chip'], device['count']),
-                         ('1.14.0', '8.5.0-simulated', 'Ascend310B4', 2))
-        self.assertEqual((device['run_mode'], device['nano'], device['pinned_offset']), ('host', False, 0))
-        self.assertEqual((device['at_once'], device['in_background'], device['in_place']),
-                         ('right', 'right', 'untried'))
-        self.assertEqual((device['unaligned'], device['unaligned_refused'], device['overflow']),
-                         ('right', False, 'right'))
-        self.assertEqual(device['failed'], [])
+        self.assertEqual((board[RUNTIME], board['runtime']), (('found', path + '; lacks rtMemcpy'), ('found', path)))
+        self.assertEqual((board['versions'][1], board['devices'][1], board['device 0']),
+                         ('AscendCL 1.14.0, package 8.5.0-simulated', '2', ('taken', 'Ascend310B4')))
+        self.assertEqual((board['run mode'][0], board['alignment'][0]), ('host', 'right'))
+        self.assertNotIn('pinned', board)
+        self.assertEqual(board['failed'], [])
         self.assertEqual(board['answers'], ['yes', 'yes', 'no', 'yes', 'yes', 'no', 'no', 'yes'])
-        self.assertEqual(self.diagnose('--device=1')['device']['id'], 1)
+        self.assertIn('device 1', self.diagnose('--device=1'))
 
     def test_on_a_board_whose_cpu_is_the_devices_own_memory_is_read_in_place(self):
         self.install(SERVER)
-        device = (board := self.diagnose(driver='rc'))['device']
-        self.assertEqual((device['run_mode'], device['pinned_offset']), ('device', 16))
-        self.assertEqual((device['at_once'], device['in_background'], device['in_place']), ('right',) * 3)
-        self.assertEqual((device['unaligned'], device['unaligned_refused']), ('right', True))
-        self.assertEqual(board['answers'][:5], ['yes'] * 5)
-        self.assertEqual(device['failed'], [])
+        board = self.diagnose(driver='rc')
+        self.assertEqual((board['run mode'][0], board['pinned'][0], board['alignment'][0]), ('device', 'odd', 'right'))
+        self.assertIn('the driver refuses addresses', board['alignment'][1])
+        self.assertEqual((board['answers'][:5], board['failed']), (['yes'] * 5, []))
         board = self.diagnose(driver='rc hides_run_mode')
-        self.assertEqual(board['answers'][:3], ['yes', 'yes', 'no'])
-        self.assertEqual(board['device']['run_mode'], 'untold')
+        self.assertEqual((board['answers'][:3], board['run mode'][0]), (['yes', 'yes', 'no'], 'untold'))
 
     def test_products_with_fewer_functions(self):
         self.install(NANO)
         board = self.diagnose()
-        self.assertTrue(board['device']['nano'])
-        self.assertEqual(board['answers'], ['no', 'yes', 'no', 'yes', 'yes', 'no', 'untried', 'yes'])
-        self.assertIsNone(board['device']['count'])
-        out, _ = self.run_doctor()
-        self.assertIn('AscendCL 1.14.0, package not told (aclsysGetVersionStr)', out)
-        os.remove(self.path('lib', 'libascendcl.so'))
+        self.assertIn('of a nano product', board['runtime'][1])
+        self.assertEqual(board['answers'], ['no', 'yes', 'no', 'yes', 'yes', 'no', 'perhaps', 'yes'])
+        self.assertEqual((board['devices'][0], board['versions'][1]),
+                         ('untold', 'AscendCL 1.14.0, package not told (aclsysGetVersionStr)'))
+        os.remove(self.path('lib', RUNTIME))
         path = self.install(RT, 'libruntime.so')
         board = self.diagnose()
-        self.assertEqual(board['device']['library'], path)
-        self.assertIn('aclrtSetDevice', board['device']['untried'])
-        self.assertEqual(board['answers'], ['no', 'untried', 'no', 'untried', 'untried', 'no', 'no', 'yes'])
+        self.assertEqual(board['runtime'], ('found', path))
+        self.assertIn('aclrtSetDevice', board['copies'][1])
+        self.assertEqual(board['answers'], ['no', 'perhaps', 'no', 'perhaps', 'perhaps', 'no', 'no', 'yes'])
         self.install(SERVER)
         board = self.diagnose(driver='unsupported')
         self.assertEqual(board['answers'][:5], ['no', 'yes', 'no', 'yes', 'yes'])
-        self.assertIn('searched', board['whys'][OVERFLOW])
+        self.assertIn('searched', board['overflow dumps'][1])
 
     def test_every_function_may_be_missing(self):
         """What depends on it does not work, and the rest does."""
@@ -136,16 +124,14 @@ class Doctor(Case):
             with self.subTest(function=function):
                 self.install(SERVER, without=[function])
                 board = self.diagnose(expect=no_device.get(function, 0))
-                known = board['libraries'][0]['functions']
-                self.assertFalse(known.get(function, False))
-                seen += function in known
+                state, text = board[RUNTIME]
+                seen += state == 'found' and function in text
                 if function in no_device:
                     self.assertEqual(board['answers'], ['no'] * 7 + ['yes'])
                     continue
                 tried = function not in ('aclrtMalloc', 'aclrtFree', 'aclrtSetDevice')
-                self.assertEqual(board['answers'][BACKGROUND], 'no' if function in without_background else
-                                 'yes' if tried else 'untried')
-                self.assertEqual(board['answers'][AT_ONCE], 'yes' if tried else 'untried')
+                self.assertEqual(board[BACKGROUND][0], 'no' if function in without_background else 'yes' if tried else 'perhaps')
+                self.assertEqual(board[AT_ONCE][0], 'yes' if tried else 'perhaps')
                 self.assertEqual(board['failed'], [])
         self.assertEqual(seen, 15)
         self.install(SERVER, without=['aclrtGetVersion', 'aclsysGetVersionStr', 'aclrtGetSocName',
@@ -168,9 +154,8 @@ class Doctor(Case):
                     if function in untold:
                         self.assertEqual(board['failed'], [])
                     elif function != 'aclrtSynchronizeStreamWithTimeout':  # the plain one stands in
-                        self.assertIn((function, 507899), board['failed'])
-                    self.assertEqual(board['answers'][SINGLE], 'no' if expect else 'yes')
-                    self.assertEqual(board['answers'][HOST], 'yes')
+                        self.assertIn((function, 'returned 507899'), board['failed'])
+                    self.assertEqual((board[SINGLE][0], board[HOST][0]), ('no' if expect else 'yes', 'yes'))
 
     def test_each_call_may_fail_once(self):
         """The exit status is 0 exactly if something could copy, and the code is told."""
@@ -182,10 +167,10 @@ class Doctor(Case):
                 out, error = self.run_doctor('--json', driver=driver, expect=None)
                 self.assertEqual(error, '')
                 board = json.loads(out)
-                works = 'yes' in [work['answer'] for work in board['works'][:3]]
-                self.assertEqual(board['exit_status'], 0 if works else 1)
+                states = [finding['state'] for finding in board['findings']]
+                self.assertEqual(board['exit_status'], 0 if 'yes' in states[-8:-5] else 1)
                 statuses.append(board['exit_status'])
-                told.append(bool(board['device']['failed']))
+                told.append('failed' in states)
             self.assertEqual((told[-10:], statuses[-10:]), ([False] * 10, [0] * 10))  # beyond the last call
             self.assertGreater(told.count(True), 25)
             self.assertGreater(statuses.count(1), 1)
@@ -194,14 +179,14 @@ class Doctor(Case):
         self.install(SERVER)
         board = self.diagnose(driver='wrong', expect=1)
         self.assertEqual(board['answers'][:5], ['no'] * 5)
-        self.assertIn('brought other bytes', board['whys'][AT_ONCE])
+        self.assertIn('brought other bytes', board[AT_ONCE][1])
 
     def test_no_device_and_no_such_device(self):
         self.install(SERVER)
         board = self.diagnose(driver='no_devices', expect=1)
-        self.assertEqual((board['device']['count'], board['device']['untried']), (0, 'there is no device 0'))
+        self.assertEqual((board['devices'][1], board['copies'][1]), ('0', 'there is no device 0'))
         board = self.diagnose('--device', '2', expect=1)
-        self.assertEqual(board['device']['untried'], 'there is no device 2')
+        self.assertEqual(board['copies'][1], 'there is no device 2')
 
     def test_a_call_that_hangs_or_crashes_is_named(self):
         self.install(SERVER)
@@ -216,14 +201,11 @@ class Doctor(Case):
             _, error = self.run_doctor(driver='crash=aclrtMalloc', expect=1)
             self.assertRegex(error, r'^opdump doctor: writing to device 0 has crashed; .*\n$')
         board = self.diagnose('--no-trial', driver='crash=aclInit hang=aclrtSetDevice')
-        self.assertEqual(board['device']['untried'], '--no-trial')
-        self.assertEqual(board['answers'][:2], ['untried', 'untried'])
+        self.assertEqual((board['copies'][1], board['answers'][:2]), ('--no-trial', ['perhaps'] * 2))
 
     def test_a_library_that_cannot_be_loaded_or_lies_elsewhere(self):
         self.write('lib/libascendcl.so', 'no library')
-        board = self.diagnose(expect=1)
-        self.assertTrue(board['libraries'][0]['broken'])
-        self.assertIn('libascendcl.so: ', self.run_doctor(expect=1)[0])
+        self.assertEqual(self.diagnose(expect=1)[RUNTIME][0], 'broken')
         # What a library needs is missing: the driver, on a machine with CANN and without a device.
         os.remove(self.path('lib', 'libascendcl.so'))
         compiler = shutil.which('cc') or shutil.which('gcc')
@@ -232,14 +214,13 @@ class Doctor(Case):
         for words in (['-shared', '-fPIC', 'a.c', '-o', 'liba.so'],
                       ['-shared', '-fPIC', 'b.c', '-L.', '-la', '-o', 'lib/libascendcl.so']):
             subprocess.run([compiler, *words], cwd=self.directory, check=True)
-        board = self.diagnose(expect=1)
-        self.assertTrue(board['libraries'][0]['broken'])
-        self.assertIn('liba.so', board['libraries'][0]['reason'])
+        state, text = self.diagnose(expect=1)[RUNTIME]
+        self.assertEqual(state, 'broken')
+        self.assertIn('liba.so', text)
         os.remove(self.path('lib', 'libascendcl.so'))
         there = self.write('cann/lib64/libascendcl.so', '')
-        board = self.diagnose(expect=3, ASCEND_HOME_PATH=self.path('cann'))
-        self.assertEqual(board['libraries'][0]['elsewhere'], there)
-        self.assertIn('LD_LIBRARY_PATH', self.run_doctor(expect=3, ASCEND_HOME_PATH=self.path('cann'))[0])
+        text = self.diagnose(expect=3, ASCEND_HOME_PATH=self.path('cann'))[RUNTIME][1]
+        self.assertRegex(text, re.escape(there) + ' is there, .*LD_LIBRARY_PATH$')
 
     def test_canns_dump_and_the_nano_executors_libraries(self):
         self.write('dump.c', 'int acldumpRegCallback(void) { return 0; }')
@@ -250,50 +231,47 @@ class Doctor(Case):
             subprocess.run([compiler, '-shared', '-fPIC', source + '.c', '-o', 'lib/lib%s.so' % library],
                            cwd=self.directory, check=True)
         board = self.diagnose(expect=3)
-        functions = {library['name']: library['functions'] for library in board['libraries']}
-        self.assertEqual([name for name, there in functions['libascend_dump.so'].items() if there],
-                         ['acldumpRegCallback'])
-        self.assertEqual(len(functions['libge_dbg.so']), 9)
-        self.assertFalse(any(functions['libge_dbg.so'].values()))
-        self.assertEqual(board['answers'][CALLBACK], 'no')
+        self.assertIn('; lacks acldumpUnregCallback, acldumpGetPath', board['libascend_dump.so'][1])
+        self.assertEqual(board['libge_dbg.so'][1].count(','), 8)
+        self.assertEqual(board["CANN's dump"][0], 'no')
         self.install(SERVER)
-        self.assertEqual(self.diagnose()['answers'][CALLBACK], 'untried')
+        self.assertEqual(self.diagnose()["CANN's dump"][0], 'perhaps')
         self.install(NANO)
-        board = self.diagnose()
-        self.assertEqual(board['answers'][EXECUTOR], 'untried')
-        self.assertIn(self.path('lib', 'libge_dbg.so'), board['whys'][EXECUTOR])
+        state, text = self.diagnose()['the nano executor']
+        self.assertEqual(state, 'perhaps')
+        self.assertIn(self.path('lib', 'libge_dbg.so'), text)
 
     def test_the_config_and_its_directory(self):
         config = '{"dump": {"dump_path": "%s", "dump_list": [{"model_name": "net"}]}}'
         os.mkdir(self.path('dump'))
         self.write('acl.json', config % 'dump')
-        files = self.diagnose(expect=3)['files']
-        self.assertEqual((files['config'], files['active'], files['dump_path']), ('acl.json', True, 'dump'))
+        board = self.diagnose(expect=3)
+        self.assertEqual(board['config'], ('active', 'acl.json, named by the current directory'))
+        self.assertTrue(board['dumps go to'][1].startswith('dump: '))
         self.assertEqual(os.listdir(self.path('dump')), [])
         self.write('other.json', config % 'nowhere')
-        files = self.diagnose('other.json', expect=1)['files']
-        self.assertEqual(files['dump_path'], 'nowhere')
-        self.assertIn('nowhere', files['unwritable'])
+        state, text = self.diagnose('other.json', expect=1)['dumps go to']
+        self.assertEqual(state, 'unwritable')
+        self.assertIn('nowhere', text)
         self.write('bad.json', '{"dump": {"dump_path": 1}}')
-        files = self.diagnose('bad.json', expect=1)['files']
-        self.assertIn('bad.json:1:', files['refusal'])
-        self.assertIn('dump.dump_path', files['refusal'])
+        state, text = self.diagnose('bad.json', expect=1)['config']
+        self.assertEqual(state, 'refused')
+        self.assertRegex(text, 'bad.json:1:.*dump.dump_path')
         self.write('data_dump.json', json.dumps({'common_dump_settings': {
             'dump_mode': 0, 'path': self.path('made', 'later'), 'net_name': 'net', 'iteration': 'all',
             'input_output': 0, 'kernels': [], 'support_device': [0], 'op_debug_mode': 0}}))
         board = self.diagnose(expect=3, MINDSPORE_DUMP_CONFIG=self.path('data_dump.json'))
-        self.assertEqual(board['files']['dump_path'], self.path('made', 'later'))
+        self.assertTrue(board['dumps go to'][1].startswith(self.path('made', 'later')))
         self.assertFalse(os.path.exists(self.path('made')))
-        self.assertIn('MINDSPORE_DUMP_CONFIG', board['variables'])
+        self.assertIn('MINDSPORE_DUMP_CONFIG', board['config'][1])
         if os.geteuid() != 0:
             os.chmod(self.path('dump'), 0o500)
-            self.assertIn('dump', self.diagnose(expect=1)['files']['unwritable'])
+            self.assertEqual(self.diagnose(expect=1)['dumps go to'][0], 'unwritable')
 
     def test_a_full_directory_does_not_pass(self):
         full = '/dev/full'
         self.write('acl.json', '{"dump": {"dump_path": "%s", "dump_list": [{"model_name": "net"}]}}' % full)
-        files = self.diagnose(expect=1)['files']
-        self.assertIn(full, files['unwritable'])
+        self.assertEqual(self.diagnose(expect=1)['dumps go to'][0], 'unwritable')
 
     def test_the_command_line(self):
         for words, said in ((['a', 'b'], "not also 'b'"), (['--device', 'x'], "not 'x'"),

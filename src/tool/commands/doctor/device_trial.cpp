@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "platform/ascend/acl_library.hpp"
 #include "platform/ascend/ascend_memory.hpp"
@@ -102,10 +104,15 @@ constexpr AclError kRepeatInitialize = 100002;
 constexpr std::size_t kBytes = 4096;
 constexpr std::size_t kShift = 5;  ///< what makes addresses odd
 
+std::string_view word_of(Trial trial) {
+  constexpr std::string_view kWords[] = {"untried", "right", "wrong", "failed"};
+  return kWords[static_cast<std::size_t>(trial)];
+}
+
 class DeviceTrial {
  public:
-  DeviceTrial(const ascend::AclLibrary& library, FoundDevice& found)
-      : api_(library.api()), calls_(library.handle()), found_(found) {
+  DeviceTrial(const ascend::AclLibrary& library, std::uint32_t id, FoundDevice& found)
+      : api_(library.api()), calls_(library.handle()), id_(id), found_(found) {
     for (std::size_t i = 0; i < kBytes; ++i) written_[i] = static_cast<std::byte>((i * 2654435761u) >> 11);
   }
 
@@ -122,7 +129,7 @@ class DeviceTrial {
     if (taken) use_device();
     if (taken && calls_.reset_device != nullptr) {
       const CallWatch watch("aclrtResetDevice");
-      note("aclrtResetDevice", calls_.reset_device(static_cast<std::int32_t>(found_.id)));
+      note("aclrtResetDevice", calls_.reset_device(static_cast<std::int32_t>(id_)));
     }
     if (begun && calls_.finalize != nullptr) {
       const CallWatch watch("aclFinalize");
@@ -131,13 +138,20 @@ class DeviceTrial {
   }
 
  private:
+  void add(std::string name, std::string_view state, std::string text = {}) {
+    found_.findings.push_back({"Device", std::move(name), state, std::move(text)});
+  }
+
   /// True for success.
-  bool note(const char* call, AclError code) {
+  bool note(const std::string& call, AclError code) {
     if (code == ascend::kAclSuccess) return true;
+    const std::string text = "returned " + std::to_string(code);
     const bool is_known =
-        std::any_of(found_.failed.begin(), found_.failed.end(),
-                    [&](const FailedCall& each) { return each.call == call && each.code == code; });
-    if (!is_known) found_.failed.push_back({call, code});
+        std::any_of(found_.findings.begin(), found_.findings.end(),
+                    [&](const Finding& each) { return each.name == call && each.text == text; });
+    if (!is_known) add(call, "failed", text);
+    found_.refused = true;
+    found_.last_failure = call + ' ' + text;
     return false;
   }
 
@@ -146,68 +160,73 @@ class DeviceTrial {
     if (error.call != nullptr) note(error.call, error.code);
   }
 
+  bool refuse(std::string reason) {
+    found_.untried = std::move(reason);
+    return false;
+  }
+
   void ask() {
     const CallWatch watch("asking the runtime for versions and devices");
+    std::string versions = "AscendCL not told (aclrtGetVersion)", package = "not told (aclsysGetVersionStr)";
     std::int32_t version[3] = {};
     if (calls_.get_version != nullptr &&
-        note("aclrtGetVersion", calls_.get_version(&version[0], &version[1], &version[2]))) {
-      found_.interface_version =
-          std::to_string(version[0]) + "." + std::to_string(version[1]) + "." + std::to_string(version[2]);
-    }
-    char package[] = "runtime";
+        note("aclrtGetVersion", calls_.get_version(&version[0], &version[1], &version[2])))
+      versions = "AscendCL " + std::to_string(version[0]) + '.' + std::to_string(version[1]) + '.' +
+                 std::to_string(version[2]);
+    char asked[] = "runtime";
     char text[256] = {};
     if (calls_.get_version_text != nullptr &&
-        note("aclsysGetVersionStr", calls_.get_version_text(package, text))) {
+        note("aclsysGetVersionStr", calls_.get_version_text(asked, text))) {
       text[sizeof text - 1] = '\0';
-      found_.package_version = text;
+      package = text;
     }
+    add("versions", "told", versions + ", package " + package);
     std::uint32_t count = 0;
-    if (calls_.get_device_count != nullptr && note("aclrtGetDeviceCount", calls_.get_device_count(&count)))
-      found_.count = count;
+    const bool is_told =
+        calls_.get_device_count != nullptr && note("aclrtGetDeviceCount", calls_.get_device_count(&count));
+    add("devices", is_told ? "told" : "untold",
+        is_told ? std::to_string(count) : "not told (aclrtGetDeviceCount)");
+    if (is_told) count_ = count;
   }
 
   bool take_device() {
-    const std::string device = "device " + std::to_string(found_.id);
-    if (found_.count && found_.id >= *found_.count) {
-      found_.untried = "there is no " + device;
-      return false;
+    const std::string device = "device " + std::to_string(id_);
+    if (count_ && id_ >= *count_) {
+      found_.refused = true;
+      return refuse("there is no " + device);
     }
-    if (calls_.set_device == nullptr) {
-      found_.untried =
-          "the runtime has no aclrtSetDevice; below AscendCL the program takes the device itself";
-      return false;
-    }
-    const CallWatch watch("aclrtSetDevice(" + std::to_string(found_.id) + ")");
-    if (!note("aclrtSetDevice", calls_.set_device(static_cast<std::int32_t>(found_.id)))) {
-      found_.untried = device + " cannot be taken";
-      return false;
-    }
+    if (calls_.set_device == nullptr)
+      return refuse("the runtime has no aclrtSetDevice; below AscendCL the program takes the device itself");
+    const CallWatch watch("aclrtSetDevice(" + std::to_string(id_) + ")");
+    if (!note("aclrtSetDevice", calls_.set_device(static_cast<std::int32_t>(id_))))
+      return refuse(device + " cannot be taken");
     return true;
   }
 
   void use_device() {
-    if (calls_.get_chip != nullptr) {
+    {
       const CallWatch watch("aclrtGetSocName");
-      const char* const chip = calls_.get_chip();
-      found_.chip = chip == nullptr ? "" : chip;
+      const char* const chip = calls_.get_chip == nullptr ? nullptr : calls_.get_chip();
+      add("device " + std::to_string(id_), "taken",
+          chip == nullptr || *chip == '\0' ? "chip not told (aclrtGetSocName)" : chip);
     }
     ask_run_mode();
     ask_pinned();
     void* memory = nullptr;
-    if (allocate(memory)) {
-      try_copies(address_of(memory));
-      const CallWatch watch("aclrtFree");
-      note("aclrtFree", api_.free(memory));
-    }
+    if (!allocate(memory)) return;
+    try_copies(address_of(memory));
+    const CallWatch watch("aclrtFree");
+    note("aclrtFree", api_.free(memory));
   }
 
   void ask_run_mode() {
-    if (api_.get_run_mode == nullptr) return;
     const CallWatch watch("aclrtGetRunMode");
     int mode = -1;
-    if (!note("aclrtGetRunMode", api_.get_run_mode(&mode))) return;
-    found_.run_mode =
-        mode == ascend::kRunModeDevice ? FoundDevice::RunMode::device : FoundDevice::RunMode::host;
+    if (api_.get_run_mode == nullptr || !note("aclrtGetRunMode", api_.get_run_mode(&mode)))
+      return add("run mode", "untold", "not told (aclrtGetRunMode)");
+    const bool device = mode == ascend::kRunModeDevice;
+    add("run mode", device ? "device" : "host",
+        device ? "the program runs on the device's own CPU" : "the program runs beside the device");
   }
 
   void ask_pinned() {
@@ -215,73 +234,77 @@ class DeviceTrial {
     const CallWatch watch("aclrtMallocHost");
     void* memory = nullptr;
     if (!note("aclrtMallocHost", api_.malloc_host(&memory, kBytes)) || memory == nullptr) return;
-    found_.pinned_offset = static_cast<std::uint32_t>(address_of(memory) % AscendMemory::kAlignment);
+    if (address_of(memory) % AscendMemory::kAlignment != 0)
+      add("pinned", "odd", "begins elsewhere than at multiples of 64, which opdump makes up for");
     note("aclrtFreeHost", api_.free_host(memory));
   }
 
   /// Memory of the device that holds `written_`.
   bool allocate(void*& memory) {
-    const CallWatch watch("writing to device " + std::to_string(found_.id));
+    const CallWatch watch("writing to device " + std::to_string(id_));
     const bool can_write = api_.malloc != nullptr && api_.free != nullptr;
-    if (!can_write) {
-      found_.untried = "the runtime has no aclrtMalloc and aclrtFree to try copies with";
-      return false;
-    }
-    if (!note("aclrtMalloc", api_.malloc(&memory, kBytes, ascend::kMallocNormalOnly)) || memory == nullptr) {
-      found_.untried = "the device gives no memory to try copies with";
-      return false;
-    }
+    if (!can_write) return refuse("the runtime has no aclrtMalloc and aclrtFree to try copies with");
+    if (!note("aclrtMalloc", api_.malloc(&memory, kBytes, ascend::kMallocNormalOnly)) || memory == nullptr)
+      return refuse("the device gives no memory to try copies with");
     const bool by_acl = api_.memcpy_sync != nullptr;
     const AclError code = by_acl ? api_.memcpy_sync(memory, kBytes, written_.data(), kBytes, kHostToDevice)
                                  : api_.rt_memcpy(memory, kBytes, written_.data(), kBytes, kHostToDevice);
     if (note(by_acl ? "aclrtMemcpy" : "rtMemcpy", code)) return true;
-    found_.untried = "the driver does not write to the device what would be read back";
     note("aclrtFree", api_.free(memory));
-    return false;
+    return refuse("the driver does not write to the device what would be read back");
   }
 
   void try_copies(Address from) {
-    found_.bytes = kBytes;
     {
       const CallWatch watch("reading device memory in place");
       AscendMemory memory;
-      found_.opened = memory.open(api_, {.device_id = found_.id});
-      note(memory);
-      if (found_.opened != Status::ok) return;
-      if (memory.reads_in_place()) found_.in_place = compared(memory.copy(read_.data(), from, kBytes), 0);
+      if (!opens(memory, {.device_id = id_})) return;
+      if (memory.reads_in_place()) found_.in_place = compared(memory.copy(read_.data(), from, kBytes));
       note_closed(memory);
     }
-    const CallWatch watch("copying from device " + std::to_string(found_.id));
+    const CallWatch watch("copying from device " + std::to_string(id_));
     AscendMemory memory;
-    found_.opened = memory.open(
-        api_, {.device_id = found_.id, .lanes = 1, .staging_bytes = kBytes, .read_in_place = false});
-    note(memory);
-    if (found_.opened != Status::ok) return;
-    found_.at_once = compared(memory.copy(read_.data(), from, kBytes), 0);
+    if (!opens(memory, {.device_id = id_, .lanes = 1, .staging_bytes = kBytes, .read_in_place = false}))
+      return;
+    found_.at_once = compared(memory.copy(read_.data(), from, kBytes));
     note(memory);
     try_unaligned(memory, from);
     try_background(memory, from);
-    try_overflow(memory);
+    if (api_.has_overflow()) {
+      found_.overflow = memory.overflowed(0).ok() ? Trial::right : Trial::failed;
+      if (found_.overflow == Trial::failed) note(memory);
+    }
     note_closed(memory);
+  }
+
+  bool opens(AscendMemory& memory, const ascend::MemoryOptions& options) {
+    found_.opened = memory.open(api_, options);
+    note(memory);
+    if (found_.opened != Status::ok) add("AscendMemory", "closed", std::string(to_string(found_.opened)));
+    return found_.opened == Status::ok;
   }
 
   void try_unaligned(AscendMemory& memory, Address from) {
     constexpr std::size_t kPart = kBytes - 2 * kShift;
+    bool refused = false;
     // What of the driver says that it refuses such addresses, AscendMemory finds a way around.
     if (api_.memcpy_sync != nullptr) {
       const AclError code =
           api_.memcpy_sync(read_.data() + 1, kPart, pointer(from + kShift), kPart, ascend::kDeviceToHost);
-      found_.unaligned_refused = ascend::says_arguments(code);
-      if (!found_.unaligned_refused) note("aclrtMemcpy", code);
+      refused = ascend::says_arguments(code);
+      if (!refused) note("aclrtMemcpy", code);
     }
     read_.fill(std::byte{});
     const Status status = memory.copy(read_.data() + kShift, from + kShift, kPart);
-    found_.unaligned =
-        status != Status::ok ? Trial::failed
-        : std::equal(read_.begin() + kShift, read_.begin() + kShift + kPart, written_.begin() + kShift)
-            ? Trial::right
-            : Trial::wrong;
-    if (!found_.unaligned_refused) note(memory);
+    const bool same =
+        std::equal(read_.begin() + kShift, read_.begin() + kShift + kPart, written_.begin() + kShift);
+    add("alignment",
+        word_of(status != Status::ok ? Trial::failed
+                : same               ? Trial::right
+                                     : Trial::wrong),
+        refused ? "the driver refuses addresses that are not multiples of 64; opdump goes by aligned ones"
+                : "copies from and to addresses that are not multiples of 64");
+    if (!refused) note(memory);
   }
 
   void try_background(AscendMemory& memory, Address from) {
@@ -293,14 +316,8 @@ class DeviceTrial {
       const Result<bool> over = memory.complete(copy, kLimitMs);
       status = over.ok() && over.value() ? Status::ok : Status::device_copy_failed;
     }
-    found_.in_background = compared(status, 0);
+    found_.in_background = compared(status);
     if (status != Status::ok) note(memory);
-  }
-
-  void try_overflow(AscendMemory& memory) {
-    if (!api_.has_overflow()) return;
-    found_.overflow = memory.overflowed(0).ok() ? Trial::right : Trial::failed;
-    if (found_.overflow == Trial::failed) note(memory);
   }
 
   void note_closed(AscendMemory& memory) {
@@ -308,9 +325,8 @@ class DeviceTrial {
   }
 
   /// Whether the latest copy, which `status` became of, has brought what was written; forgets it.
-  Trial compared(Status status, std::size_t at) {
-    const bool same = std::equal(read_.begin() + static_cast<std::ptrdiff_t>(at), read_.end(),
-                                 written_.begin() + static_cast<std::ptrdiff_t>(at));
+  Trial compared(Status status) {
+    const bool same = read_ == written_;
     read_.fill(std::byte{});
     if (status != Status::ok) return Trial::failed;
     return same ? Trial::right : Trial::wrong;
@@ -322,7 +338,9 @@ class DeviceTrial {
 
   const ascend::AclApi& api_;
   const ProgramCalls calls_;
+  const std::uint32_t id_;
   FoundDevice& found_;
+  std::optional<std::uint32_t> count_;
   alignas(AscendMemory::kAlignment) std::array<std::byte, kBytes> written_;
   alignas(AscendMemory::kAlignment) std::array<std::byte, kBytes> read_{};
 };
@@ -330,10 +348,11 @@ class DeviceTrial {
 }  // namespace
 
 FoundDevice try_device(std::uint32_t id, bool try_copies) {
-  FoundDevice found = {.id = id};
+  FoundDevice found;
   ascend::AclLibrary library;
   if (library.load() != Status::ok) {
     found.untried = "no runtime that can copy was found";
+    found.findings.push_back({"Device", "runtime", "missing", found.untried});
     return found;
   }
   found.is_nano = library.api().memcpy_sync != nullptr && library.api().malloc_host == nullptr;
@@ -342,11 +361,14 @@ FoundDevice try_device(std::uint32_t id, bool try_copies) {
   void* const function = ::dlsym(library.handle(), "aclrtMemcpy");
   void* const any = function != nullptr ? function : ::dlsym(library.handle(), "rtMemcpy");
   if (::dladdr(any, &info) != 0 && info.dli_fname != nullptr) found.library = info.dli_fname;
-  if (!try_copies) {
+  const char* const nano = found.is_nano ? ", of a nano product: no streams and memory of the host's" : "";
+  found.findings.push_back({"Device", "runtime", "found", found.library + nano});
+  if (try_copies) {
+    DeviceTrial(library, id, found).run();
+  } else {
     found.untried = "--no-trial";
-    return found;
   }
-  DeviceTrial(library, found).run();
+  if (!found.untried.empty()) found.findings.push_back({"Device", "copies", "untried", found.untried});
   return found;
 }
 

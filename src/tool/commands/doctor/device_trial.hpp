@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "src/tool/commands/doctor/board.hpp"
+#include "opdump/base/status.hpp"
 
 namespace opdump::tool {
 
@@ -20,9 +22,40 @@ class CallWatch {
   static void set_limit(unsigned seconds);
 };
 
-/// Asks the runtime what it is, takes the device `id`, allocates a few KiB there, copies them back in every
-/// way that AscendMemory has, and gives everything back. Calls that fail are in `failed`; nothing else comes
-/// of them. Without `try_copies` the runtime is only looked for.
+/// A row of what `opdump doctor` says: "libascendcl.so", "found", and where.
+struct Finding {
+  std::string_view part;
+  std::string name;
+  std::string_view state;
+  std::string text{};
+};
+
+/// What became of something that was tried on the device.
+enum class Trial : std::uint8_t {
+  untried,
+  right,
+  wrong,  ///< the driver said that it went well, and other bytes came
+  failed,
+};
+
+/// What the device and its driver told and did.
+struct FoundDevice {
+  std::string library{};  ///< path of the runtime; empty: there is none that can copy
+  std::string untried{};  ///< why no copy was tried; empty: it was
+  bool refused = false;   ///< a call has failed, or there is no such device
+  std::string last_failure{};
+  bool is_nano = false;         ///< AscendCL without memory and streams of the host's
+  bool has_background = false;  ///< the functions of copies in the background are there
+  Status opened = Status::ok;
+  Trial at_once = Trial::untried;
+  Trial in_background = Trial::untried;
+  Trial in_place = Trial::untried;
+  Trial overflow = Trial::untried;  ///< whether the device was asked for its overflow status
+  std::vector<Finding> findings{};
+};
+
+/// Asks the runtime what it is, takes the device `id`, allocates a few KiB there, copies them back in every way that
+/// AscendMemory has, and gives everything back. Without `try_copies` the runtime is only looked for.
 FoundDevice try_device(std::uint32_t id, bool try_copies);
 
 }  // namespace opdump::tool
