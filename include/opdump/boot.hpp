@@ -36,12 +36,11 @@ inline Result<MutableBytes> ring_for(MutableBytes room, const DumpOptions& optio
   return room.first(bytes);
 }
 
-/// Boots a session that is not initialised: the config's "opdump" object counts, for the session and for
-/// `sink`, which is the session's own, and `config` is in force. Load the models next. The rings are the
-/// caller's, see `ring_for`; the memory of a history would be too, so `history_steps` is `not_supported`
-/// here. Errors as `BasicSession::configure`, `init` and `set_config`, and `not_supported` when the sink
-/// cannot do what the config asks of it: the session is then not initialised, captures nothing and can be
-/// booted again.
+/// Boots a session that is not initialised: the config's "opdump" object counts, for the session and for `sink`,
+/// which is the session's own, and `config` is in force. Load the models next. The rings are the caller's, see
+/// `ring_for`; the memory of a history would be too, so `history_steps` is `not_supported` here. Errors as
+/// `BasicSession::configure`, `init` and `set_config`, and `not_supported` when the sink cannot do what the config
+/// asks of it: the session is then not initialised, captures nothing and can be booted again.
 template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, const DumpConfig& config) {
   Status status = session.configure(config.options);
@@ -53,9 +52,8 @@ template <class Memory, class To>
   return status;
 }
 
-/// As above, from a plan that `opdump compile` has made. The session refers to `plan`, which may lie in
-/// flash, and to `lists`, which hold what `load_plan` makes of it; both stay until `finalize`. Errors also as
-/// `load_plan`.
+/// As above, from a plan that `opdump compile` has made. The session refers to `plan`, which may lie in flash, and to
+/// `lists`, which hold what `load_plan` makes of it; both stay until `finalize`. Errors also as `load_plan`.
 template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, Bytes plan, Arena& lists) {
   DumpConfig config;

@@ -143,6 +143,12 @@
 #define OPDUMP_CRC_TABLE_BYTES OPDUMP_BY_PROFILE(64, 64, 8192)
 #endif
 
+/// 1: `to_string` of a Status is its cause in words. 0: its number, as "E69" for file_too_large: what a program
+/// says of a failure takes 1.5 KiB less.
+#ifndef OPDUMP_STATUS_TEXTS
+#define OPDUMP_STATUS_TEXTS OPDUMP_BY_PROFILE(0, 1, 1)
+#endif
+
 /// The dialects of configs that are read, as a sum: 1 CANN's acl.json, 2 MindSpore's data_dump.json, 4
 /// torchair's options, 8 MindSpore Lite's config. Only where src/config is compiled, so that programs may
 /// differ in it from the library; Meson sets it by `-Ddialects`. The README of config/ says what each costs.
@@ -150,11 +156,11 @@
 #define OPDUMP_DIALECTS 15
 #endif
 
-static_assert(
-    (OPDUMP_ENABLED == 0 || OPDUMP_ENABLED == 1) && (OPDUMP_JOURNAL == 0 || OPDUMP_JOURNAL == 1) &&
-        (OPDUMP_WAIT == 0 || OPDUMP_WAIT == 1) && (OPDUMP_SMALL_CODE == 0 || OPDUMP_SMALL_CODE == 1) &&
-        (OPDUMP_SURVIVE_RESET == 0 || OPDUMP_SURVIVE_RESET == 1),
-    "OPDUMP_ENABLED, OPDUMP_JOURNAL, OPDUMP_WAIT, OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET are 0 or 1");
+static_assert(((OPDUMP_ENABLED | OPDUMP_JOURNAL | OPDUMP_WAIT | OPDUMP_SMALL_CODE | OPDUMP_SURVIVE_RESET |
+                OPDUMP_STATUS_TEXTS) &
+               ~1) == 0,
+              "OPDUMP_ENABLED, OPDUMP_JOURNAL, OPDUMP_WAIT, OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET and "
+              "OPDUMP_STATUS_TEXTS are 0 or 1");
 static_assert(OPDUMP_CRC_TABLE_BYTES == 64 || OPDUMP_CRC_TABLE_BYTES == 8192,
               "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
 static_assert(OPDUMP_DIALECTS >= 0 && OPDUMP_DIALECTS <= 15);
@@ -166,11 +172,11 @@ static_assert(OPDUMP_FAULTS == 0 || OPDUMP_FAULTS == (OPDUMP_SMALL_CODE ? 1 : 2)
               "OPDUMP_FAULTS is 0 or 2, and with OPDUMP_SMALL_CODE 0 or 1");
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##_##i##_##j##_##k
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k)
-#define OPDUMP_NAMESPACE                                                                         \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_STATISTICS, \
-                OPDUMP_WAIT, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES,          \
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l) a##b##c##d##e##f##g##h##i##_##j##_##k##_##l
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k, l) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l)
+#define OPDUMP_NAMESPACE                                                                                     \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_STATISTICS,             \
+                OPDUMP_WAIT, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_STATUS_TEXTS, OPDUMP_CACHE_LINE_BYTES, \
                 OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {

@@ -30,10 +30,9 @@ class BasicRecorder {
   BasicRecorder(const BasicRecorder&) = delete;
   BasicRecorder& operator=(const BasicRecorder&) = delete;
 
-  /// Starts the plan's next execution; steps count from 0 since the model was loaded. `model_not_loaded`,
-  /// `step_open` when the last step was not ended, or `invalid_argument` when another session has loaded the
-  /// plan or this recorder has been taken back: nothing changes. A model runs one step at a time, on any
-  /// recorder of its session.
+  /// Starts the plan's next execution; steps count from 0 since the model was loaded. `model_not_loaded`, `step_open`
+  /// when the last step was not ended, or `invalid_argument` when another session has loaded the plan or this
+  /// recorder has been taken back: nothing changes. A model runs one step at a time, on any recorder of its session.
   Status begin_step(ModelPlan& plan) { return begin_step(plan, plan.next_step); }
 
   /// The same for a runtime that counts steps itself.
@@ -46,8 +45,7 @@ class BasicRecorder {
   /// operators of a plan that watches.
   Status join_step(const ModelPlan& plan, std::uint64_t step);
 
-  /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the
-  /// model.
+  /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
 
   /// The same for any `op`, from the recorder's own context.
@@ -100,10 +98,9 @@ class BasicRecorder {
     return cause == Status::ok ? capture_wanted(*plan, op, inputs, outputs) : refuse_wanted(*plan, op, cause);
   }
 
-  /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: the
-  /// outputs are not searched. Where the config asks for overflows, captures the operator with the report
-  /// unless `overflow_number` of them have been captured; elsewhere, and without OPDUMP_FAULTS, the report is
-  /// dropped.
+  /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: the outputs are
+  /// not searched. Where the config asks for overflows, captures the operator with the report unless
+  /// `overflow_number` of them have been captured; elsewhere, and without OPDUMP_FAULTS, the report is dropped.
   Status capture_overflow(std::size_t op, std::span<const TensorView> inputs,
                           std::span<const TensorView> outputs, const OverflowReport& report);
 
@@ -113,11 +110,10 @@ class BasicRecorder {
   /// From the recorder's own context, or while it rests.
   FirstBadOp first_bad_op() const { return overflow_.first; }
 
-  /// Says that operator `op` of the open step begins to run, on these tensors and in `memory` (null: not
-  /// known), so that `capture_failure` can dump it when it fails, or `BasicSession::crash_flush` when the
-  /// program dies in it. What is handed over must stay until the next operator begins or the step ends. When
-  /// `op` is no index of the model, no operator runs any more. Costs a few stores, and nothing without
-  /// OPDUMP_FAULTS.
+  /// Says that operator `op` of the open step begins to run, on these tensors and in `memory` (null: not known), so
+  /// that `capture_failure` can dump it when it fails, or `BasicSession::crash_flush` when the program dies in it.
+  /// What is handed over must stay until the next operator begins or the step ends. When `op` is no index of the
+  /// model, no operator runs any more. Costs a few stores, and nothing without OPDUMP_FAULTS.
   void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const OpMemory* memory = nullptr);
 

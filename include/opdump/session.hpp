@@ -53,9 +53,8 @@ struct SessionParts {
   OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
   MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
   WatchListener* watch_listener = nullptr;
-  /// For configs in use at once beyond OPDUMP_MAX_CONFIGS, 8-byte aligned; see `more_config_bytes`. 254 may be
-  /// in use in all. Without a journal, with OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET or OPDUMP_MAX_CONFIGS=1
-  /// it stays unused.
+  /// For configs in use at once beyond OPDUMP_MAX_CONFIGS, 8-byte aligned; see `more_config_bytes`. 254 may be in use
+  /// in all. Without a journal, with OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET or OPDUMP_MAX_CONFIGS=1 it stays unused.
   MutableBytes more_configs{};
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
   /// For configs with rules of the privacy; null: they are refused.
@@ -127,24 +126,22 @@ class BasicSession {
   /// config's options. The session copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config, bool sink_follows = false);
 
-  /// Tells the journal of the config in force what its dump comes from: after each `set_config`, and before
-  /// anything is captured under it. `provenance` and its texts stay until `finalize`. The journal has the line
-  /// at its beginning and again at its end, as a flash log that goes round takes the beginning. With
-  /// OPDUMP_SMALL_CODE each call writes the line at once, from the drain context, and nothing has to stay. A
-  /// build in which nobody calls it has no code for it. Where no config is in force, it does nothing.
-  /// `not_supported` without OPDUMP_JOURNAL, `not_initialised` before `init`, `invalid_argument` and
-  /// `too_large` as `check(provenance)`: nothing changes.
+  /// Tells the journal of the config in force what its dump comes from: after each `set_config`, and before anything
+  /// is captured under it. `provenance` and its texts stay until `finalize`. The journal has the line at its
+  /// beginning and again at its end, as a flash log that goes round takes the beginning. With OPDUMP_SMALL_CODE each
+  /// call writes the line at once, from the drain context, and nothing has to stay. A build in which nobody calls it
+  /// has no code for it. Where no config is in force, it does nothing. `not_supported` without OPDUMP_JOURNAL,
+  /// `not_initialised` before `init`, `invalid_argument` and `too_large` as `check(provenance)`: nothing changes.
   [[nodiscard]] Status tell_provenance(const Provenance& provenance);
 
-  /// Tells the journals of all configs in use that the clock was set, once it has been: `opdump` then moves
-  /// the times of what was captured before. See ClockStep, and SettableClock (parts/settable_clock.hpp). With
-  /// OPDUMP_SMALL_CODE it is a call from the drain context. Told again, the same step counts once, so a
-  /// program may repeat it where a flash log that goes round could have taken the line. A build in which
-  /// nobody calls it has no code for it. `invalid_argument` as `check(step)`; `not_supported` without a
-  /// journal; `not_initialised` before `init`; `drainer_attached` when the call comes from within draining;
-  /// `timeout` when the drain thread did not come to it, once its sink rested, within `block_limit_ms` or a
-  /// second, whichever is more: nothing is told. What the sink refuses, `journal_failure` tells: the times
-  /// then stay as the clock had them.
+  /// Tells the journals of all configs in use that the clock was set, once it has been: `opdump` then moves the times
+  /// of what was captured before. See ClockStep, and SettableClock (parts/settable_clock.hpp). With OPDUMP_SMALL_CODE
+  /// it is a call from the drain context. Told again, the same step counts once, so a program may repeat it where a
+  /// flash log that goes round could have taken the line. A build in which nobody calls it has no code for it.
+  /// `invalid_argument` as `check(step)`; `not_supported` without a journal; `not_initialised` before `init`;
+  /// `drainer_attached` when the call comes from within draining; `timeout` when the drain thread did not come to it,
+  /// once its sink rested, within `block_limit_ms` or a second, whichever is more: nothing is told. What the sink
+  /// refuses, `journal_failure` tells: the times then stay as the clock had them.
   [[nodiscard]] Status tell_clock(const ClockStep& step);
 
   /// The same from the context that drains, between two calls of `drain_some`, while no other context puts a
@@ -172,12 +169,11 @@ class BasicSession {
   [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
                                           std::span<std::uint8_t> bits);
 
-  /// Resolves the operators that the model of `plan`, loaded by `load_growing_model` with these `bits`, has
-  /// got at its end since. The bits of earlier operators stay as they are. `scratch` has a byte per operator,
-  /// and holds nothing afterwards. On the context that captures, also while a step is open; no other context
-  /// uses the plan meanwhile. `name_too_long` leaves those operators uncaptured whose names are.
-  /// `model_not_loaded`, `invalid_argument` for a plan of another session, and `no_memory` for too few bytes
-  /// change nothing.
+  /// Resolves the operators that the model of `plan`, loaded by `load_growing_model` with these `bits`, has got at
+  /// its end since. The bits of earlier operators stay as they are. `scratch` has a byte per operator, and holds
+  /// nothing afterwards. On the context that captures, also while a step is open; no other context uses the plan
+  /// meanwhile. `name_too_long` leaves those operators uncaptured whose names are. `model_not_loaded`,
+  /// `invalid_argument` for a plan of another session, and `no_memory` for too few bytes change nothing.
   [[nodiscard]] Status grow_model(ModelPlan& plan, std::span<std::uint8_t> bits,
                                   std::span<std::uint8_t> scratch);
 
@@ -185,12 +181,11 @@ class BasicSession {
   /// `unload_model` or `finalize`, once; for a plan that is not captured it does nothing.
   void finish_growing(const ModelPlan& plan);
 
-  /// Counts in `counts` what becomes of each operator of a loaded `plan`, from the plan's next step on.
-  /// `counts` has at least one element per operator and stays until `unload_model`. If the plan is still
-  /// loaded at `finalize`, `finalize` writes the counts of the operators with losses. Once per loading.
-  /// `model_not_loaded`, `step_open` while a recorder runs a step of the plan, `no_memory` for too few
-  /// elements, `invalid_argument` for the second time or for a plan that another session has loaded,
-  /// `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
+  /// Counts in `counts` what becomes of each operator of a loaded `plan`, from the plan's next step on. `counts` has
+  /// at least one element per operator and stays until `unload_model`. If the plan is still loaded at `finalize`,
+  /// `finalize` writes the counts of the operators with losses. Once per loading. `model_not_loaded`, `step_open`
+  /// while a recorder runs a step of the plan, `no_memory` for too few elements, `invalid_argument` for the second
+  /// time or for a plan that another session has loaded, `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
   [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts);
 
   /// Sets what `count_ops` counts of `plan` back to 0, and the numbers of steps that the plan has seen and
@@ -199,20 +194,18 @@ class BasicSession {
   /// plan's operators are not counted or another session has loaded it: nothing changes.
   [[nodiscard]] Status restart_counts(ModelPlan& plan);
 
-  /// Ends the use of `plan`, its bits, its model and its OpCounts; their memory is free again at once,
-  /// because records that are still in a ring do not need it. A plan with OpCounts waits for the `drain_some`
-  /// that is at work, if there is one. `model_not_loaded`, `invalid_argument` for a plan that another session
-  /// has loaded, or `step_open` while a recorder runs a step of the plan: nothing changes. Legal in any
-  /// state.
+  /// Ends the use of `plan`, its bits, its model and its OpCounts; their memory is free again at once, because
+  /// records that are still in a ring do not need it. A plan with OpCounts waits for the `drain_some` that is at
+  /// work, if there is one. `model_not_loaded`, `invalid_argument` for a plan that another session has loaded, or
+  /// `step_open` while a recorder runs a step of the plan: nothing changes. Legal in any state.
   [[nodiscard]] Status unload_model(ModelPlan& plan);
 
-  /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all
-  /// durable. `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a
-  /// drain thread runs (stop it first) or when the call comes from within draining, such as from the sink:
-  /// nothing changes. If the program has outlived a `begin_crash`, and its handler has returned, `finalize`
-  /// also moves what was captured since. It returns an error of the sink's sync, or else `journal_failure`,
-  /// and the session is off all the same: the counts of records are right, but records may not be durable, or
-  /// their journal lacks lines, such as its end.
+  /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all durable.
+  /// `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a drain thread runs
+  /// (stop it first) or when the call comes from within draining, such as from the sink: nothing changes. If the
+  /// program has outlived a `begin_crash`, and its handler has returned, `finalize` also moves what was captured
+  /// since. It returns an error of the sink's sync, or else `journal_failure`, and the session is off all the same:
+  /// the counts of records are right, but records may not be durable, or their journal lacks lines, such as its end.
   [[nodiscard]] Status finalize();
 
   /// The same in steps, for a watchdog: each call moves what `drain_some(budget_bytes)` moves and returns
@@ -222,15 +215,14 @@ class BasicSession {
   [[nodiscard]] Status finalize_some(std::size_t budget_bytes);
 
   /// Gives a recorder for one more capturing context. `ring_memory` is its ring (8-byte aligned, at least
-  /// `Ring::kMinBytes`); `head_memory` (8-byte aligned; see `head_memory_bytes`) keeps heads. Both belong to
-  /// the recorder until it is removed. With `head_memory`, an operator's names and shapes go through the ring
-  /// once and not at every step, which makes small records about twice as fast; without it nothing else
-  /// changes. `when_full` is what this recorder does when its ring has no room; absent: what the session
-  /// does. Give WhenFull::drop to the recorder of an interrupt or signal handler, so that it never waits: its
-  /// record is then lost and counted as `ring_full`, whatever the session and the other recorders do.
-  /// `no_free_recorder` when OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory, also for
-  /// heads where it holds none (`head_memory_bytes`), or for WhenFull::inline_drain, which only a whole
-  /// session can have. At any time, also while the session drains.
+  /// `Ring::kMinBytes`); `head_memory` (8-byte aligned; see `head_memory_bytes`) keeps heads. Both belong to the
+  /// recorder until it is removed. With `head_memory`, an operator's names and shapes go through the ring once and
+  /// not at every step, which makes small records about twice as fast; without it nothing else changes. `when_full`
+  /// is what this recorder does when its ring has no room; absent: what the session does. Give WhenFull::drop to the
+  /// recorder of an interrupt or signal handler, so that it never waits: its record is then lost and counted as
+  /// `ring_full`, whatever the session and the other recorders do. `no_free_recorder` when OPDUMP_MAX_RECORDERS are
+  /// taken, `invalid_argument` for unusable memory, also for heads where it holds none (`head_memory_bytes`), or for
+  /// WhenFull::inline_drain, which only a whole session can have. At any time, also while the session drains.
   Result<Recorder*> add_recorder(MutableBytes ring_memory, MutableBytes head_memory = {},
                                  std::optional<WhenFull> when_full = {}) {
     Recorder* recorder = nullptr;
@@ -260,13 +252,12 @@ class BasicSession {
     return Status::no_free_recorder;
   }
 
-  /// Takes a recorder back when its ring is drained; its memory is free on `ok`. `recorder_busy` while a step
-  /// is open or the device still writes to the ring: nothing changes. `recorder_busy` also when the drainer
-  /// did not come to the end of the ring within `block_limit_ms`: the recorder is leaving, keeps its memory
-  /// and its place, and the caller calls again until `ok`. A recorder that is leaving or gone opens no step
-  /// and captures nothing (`begin_step` says `invalid_argument`). `invalid_argument` for a recorder that is
-  /// not the session's or already gone. Once `add_recorder` has given the place to another recorder, the
-  /// reference refers to that one.
+  /// Takes a recorder back when its ring is drained; its memory is free on `ok`. `recorder_busy` while a step is open
+  /// or the device still writes to the ring: nothing changes. `recorder_busy` also when the drainer did not come to
+  /// the end of the ring within `block_limit_ms`: the recorder is leaving, keeps its memory and its place, and the
+  /// caller calls again until `ok`. A recorder that is leaving or gone opens no step and captures nothing
+  /// (`begin_step` says `invalid_argument`). `invalid_argument` for a recorder that is not the session's or already
+  /// gone. Once `add_recorder` has given the place to another recorder, the reference refers to that one.
   [[nodiscard]] Status remove_recorder(Recorder& recorder);
 
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
@@ -274,10 +265,9 @@ class BasicSession {
   /// `drainer_attached` when the call comes from within draining, such as from the sink.
   [[nodiscard]] Status flush(std::uint32_t limit_ms);
 
-  /// Announces a drain thread; from now on only that thread may call `drain_some`. `waker`, if there is one,
-  /// is woken when a ring fills, until the thread is detached. `drainer_attached` if there is one already,
-  /// `invalid_argument` under WhenFull::inline_drain, `not_supported` for a waker with OPDUMP_WAIT=0. No
-  /// recorder may be capturing.
+  /// Announces a drain thread; from now on only that thread may call `drain_some`. `waker`, if there is one, is woken
+  /// when a ring fills, until the thread is detached. `drainer_attached` if there is one already, `invalid_argument`
+  /// under WhenFull::inline_drain, `not_supported` for a waker with OPDUMP_WAIT=0. No recorder may be capturing.
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr);
 
   void detach_drainer();
@@ -308,11 +298,10 @@ class BasicSession {
   /// the drain context, which should then look again soon.
   bool take_crowded() { return drainer_.take_crowded(); }
 
-  /// After `begin_crash`: moves what the rings hold to the sink, and then what the config asks for of the
-  /// operator that was running on `failed` (null: none). The context of `failed` is this one, or rests. Does
-  /// not wait, close or sync. A record that was half drained when the crash came may be lost. Allocates
-  /// nothing; in a signal handler it is as safe as the sink and the device memory are. Without OPDUMP_FAULTS
-  /// it does nothing.
+  /// After `begin_crash`: moves what the rings hold to the sink, and then what the config asks for of the operator
+  /// that was running on `failed` (null: none). The context of `failed` is this one, or rests. Does not wait, close
+  /// or sync. A record that was half drained when the crash came may be lost. Allocates nothing; in a signal handler
+  /// it is as safe as the sink and the device memory are. Without OPDUMP_FAULTS it does nothing.
   void crash_flush(Recorder* failed);
 
   // From any context, as each says.
@@ -333,13 +322,11 @@ class BasicSession {
   /// not. Any context may ask.
   std::uint32_t overflows() const;
 
-  /// The operator that overflowed first although its inputs were clean. Ask while no recorder captures; the
-  /// names are the model's, which must still be loaded. Without OPDUMP_FAULTS this call and the next two
-  /// report nothing.
+  /// The operator that overflowed first although its inputs were clean. Ask while no recorder captures; the names are
+  /// the model's, which must still be loaded. Without OPDUMP_FAULTS this call and the next two report nothing.
   FirstBadOp first_bad_op() const;
 
-  /// How often a watched operator's output was found overwritten, and the first time. Rules as for
-  /// `first_bad_op`.
+  /// How often a watched operator's output was found overwritten, and the first time. Rules as for `first_bad_op`.
   std::uint32_t overwrites() const;
   Overwrite first_overwrite() const;
 
@@ -438,8 +425,7 @@ class BasicSession {
   template <class Use>
   bool on_drain_context(const Use& use);
 
-  /// Begins to close what is retired, and what a `flush` waits for: what was captured for it lies in the
-  /// rings now.
+  /// Begins to close what is retired, and what a `flush` waits for: what was captured for it lies in the rings now.
   void mark_rings();
 
   void close(std::uint8_t target);
@@ -450,8 +436,7 @@ class BasicSession {
     if (targets_[target].plans == 0) targets_.set_state(target, Targets::State::retired);
   }
 
-  /// Drains, or lets the drain thread work, until `done` or for `limit_ms`; `timeout` when it is still not
-  /// done.
+  /// Drains, or lets the drain thread work, until `done` or for `limit_ms`; `timeout` when it is still not done.
   template <class Done>
   OPDUMP_INLINE_IF_LEAN Status wait_for_drainer(Done done, std::uint32_t limit_ms);
 
@@ -460,9 +445,8 @@ class BasicSession {
 
   TargetMeans means() const;
 
-  /// Makes `config`, set at `now`, the one whose target is in use; `too_many_configs`, with none in use,
-  /// while there is no place for it. Apart, so that no target is on the stack while `set_config` waits for a
-  /// place.
+  /// Makes `config`, set at `now`, the one whose target is in use; `too_many_configs`, with none in use, while there
+  /// is no place for it. Apart, so that no target is on the stack while `set_config` waits for a place.
   Status take_target(const DumpConfig& config, std::uint64_t now);
 
   static Status place_in(MutableBytes& rest, ModelPlan& plan, const ModelDesc& model);

@@ -8,9 +8,8 @@
 namespace opdump::baremetal {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A clock that counts the ticks of one timer interrupt. Any context of the same core may read it, without a
-/// lock. It counts 2^63 ticks. Records of one tick have the same time, and the drainer gives them different
-/// names.
+/// A clock that counts the ticks of one timer interrupt. Any context of the same core may read it, without a lock. It
+/// counts 2^63 ticks. Records of one tick have the same time, and the drainer gives them different names.
 class TickClock : public Clock {
  public:
   /// `start_us` is the time at boot in microseconds since 1970, 0 without a calendar clock.

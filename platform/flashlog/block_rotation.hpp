@@ -162,8 +162,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return to;
   }
 
-  /// `from` is never written again, so what began there ends with what follows it in `to`; kLost: with
-  /// nothing.
+  /// `from` is never written again, so what began there ends with what follows it in `to`; kLost: with nothing.
   [[gnu::noinline]] void move_objects(std::uint32_t from, std::uint32_t to) {
     for (Object& object : objects_) {
       if (object.begun == from) object.begun = static_cast<std::uint16_t>(to);

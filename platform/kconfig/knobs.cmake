@@ -1,7 +1,7 @@
 # opdump_knobs(RESULT): leaves in RESULT the definitions of the knobs that Kconfig has set.
 function(opdump_knobs result)
   set(definitions)
-  foreach(switch ENABLED SMALL_CODE JOURNAL WAIT SURVIVE_RESET)
+  foreach(switch ENABLED SMALL_CODE JOURNAL WAIT SURVIVE_RESET STATUS_TEXTS)
     if(CONFIG_OPDUMP_${switch})
       list(APPEND definitions OPDUMP_${switch}=1)
     else()

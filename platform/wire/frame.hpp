@@ -51,9 +51,8 @@ inline constexpr std::size_t kMaxFrameBytes = 254;
 /// Of an `ask` as it stands between two zeros: a number of frames is its body.
 inline constexpr std::size_t kAskBytes = 1 + kBodyAt + 1 + kCrcBytes;
 
-/// COBS (Cheshire and Baker, Consistent Overhead Byte Stuffing, 1997) in place: writes the first code to
-/// `*lead`, and turns each zero among the `bytes` bytes behind it, 254 at most, into the distance to the
-/// next.
+/// COBS (Cheshire and Baker, Consistent Overhead Byte Stuffing, 1997) in place: writes the first code to `*lead`, and
+/// turns each zero among the `bytes` bytes behind it, 254 at most, into the distance to the next.
 inline void stuff(std::byte* lead, std::size_t bytes) {
   std::byte* at = lead + bytes;
   for (std::uint32_t code = 1;; --at, ++code) {

@@ -8,10 +8,9 @@
 namespace opdump::wire {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Calls of a USB stack, a driver or a channel that take what they have room for. `put` and `get` never wait,
-/// and return how many bytes they took or gave. `wait` is called when `put` took nothing: it lets the stack
-/// work, as by its task function or a tick of sleep, and is true while the port should go on trying; false
-/// drops the rest.
+/// Calls of a USB stack, a driver or a channel that take what they have room for. `put` and `get` never wait, and
+/// return how many bytes they took or gave. `wait` is called when `put` took nothing: it lets the stack work, as by
+/// its task function or a tick of sleep, and is true while the port should go on trying; false drops the rest.
 template <class T>
 concept PieceCalls = requires(T& calls, const std::byte* from, std::byte* to, std::uint32_t bytes) {
   { calls.put(from, bytes) } -> std::convertible_to<std::uint32_t>;

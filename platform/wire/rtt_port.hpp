@@ -34,11 +34,10 @@ struct RttControl {
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && sizeof(RttRing) == 2 * sizeof(void*) + 16);
 static_assert(offsetof(RttControl, up) == 24);
 
-/// The port of a wire over RTT, with a control block of its own: what a probe offers as a TCP server, OpenOCD
-/// with `rtt server start PORT 0`, and J-Link with its RTT client at port 19021, `opdump receive
-/// localhost:PORT` reads. It lies in memory that the probe reaches and no cache holds back. Firmware that has
-/// SEGGER's own code puts a PiecePort over its SEGGER_RTT_WriteNoLock and SEGGER_RTT_Read instead: a probe
-/// takes the first control block.
+/// The port of a wire over RTT, with a control block of its own: what a probe offers as a TCP server, OpenOCD with
+/// `rtt server start PORT 0`, and J-Link with its RTT client at port 19021, `opdump receive localhost:PORT` reads. It
+/// lies in memory that the probe reaches and no cache holds back. Firmware that has SEGGER's own code puts a
+/// PiecePort over its SEGGER_RTT_WriteNoLock and SEGGER_RTT_Read instead: a probe takes the first control block.
 ///
 /// `write` waits while `waits` says so; without it, or once that returns false, it drops what has no room, as
 /// when no probe is there. Not thread-safe, and not for interrupts.

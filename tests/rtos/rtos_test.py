@@ -238,7 +238,7 @@ class KconfigOfKnobs(unittest.TestCase):
             ranges += 1
             self.assertEqual([header_takes(**{name: value}) for value in (low - 1, low, high, high + 1)],
                              [False, True, True, False], name)
-        self.assertEqual(ranges, 9)
+        self.assertEqual(ranges, 10)
 
     def test_numbers_of_several_choices(self):
         reached = {self.values(self.load('zephyr', OPDUMP_CRC_TABLE=value))['OPDUMP_CRC_TABLE_BYTES'] for value in 'ny'}

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -72,8 +73,8 @@ enum class Status : std::uint8_t {
   newer_version = 87,
 };
 
-/// The cause in a few words without a comma, for logs, messages and journals. Static text.
-constexpr std::string_view to_string(Status status) {
+/// The cause in a few words without a comma. Static text, which a program has that asks at run time.
+constexpr std::string_view status_text(Status status) {
   switch (status) {
     case Status::ok:
       return "ok";
@@ -177,6 +178,28 @@ constexpr std::string_view to_string(Status status) {
       return "made by a newer version";
   }
   return "unknown status";
+}
+
+/// The numbers of statuses as texts.
+inline constexpr struct StatusNumbers {
+  char text[100][4];
+} kStatusNumbers = [] {
+  StatusNumbers numbers{};
+  for (int i = 0; i < 100; ++i) {
+    numbers.text[i][0] = 'E';
+    numbers.text[i][1] = static_cast<char>('0' + i / 10);
+    numbers.text[i][2] = static_cast<char>('0' + i % 10);
+  }
+  return numbers;
+}();
+
+/// `status_text`, or the number of the status without OPDUMP_STATUS_TEXTS, for logs, messages and journals. A zero
+/// follows the text.
+constexpr std::string_view to_string(Status status) {
+  if constexpr (OPDUMP_STATUS_TEXTS != 0) return status_text(status);
+  if (status == Status::ok) return "ok";
+  const std::size_t number = static_cast<std::size_t>(status);
+  return {number < 100 ? kStatusNumbers.text[number] : "E??", 3};
 }
 
 /// A value, or the status that says why there is none. The value may be read only when `ok()`.

@@ -13,8 +13,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The character that stands for `code` in a part of a path: '_' for control characters, ' ', '"', '.', '/'
-/// and '\\'.
+/// The character that stands for `code` in a part of a path: '_' for control characters, ' ', '"', '.', '/' and '\\'.
 constexpr char sanitised(unsigned char code) {
   if (code > '\\' && code != 0x7f) return static_cast<char>(code);
   const bool replaced = code <= '/' ? code <= ' ' || code == '"' || code >= '.' : code >= '\\';

@@ -87,8 +87,7 @@ class PlanReader {
     put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
   }
 
-  /// Gives the option of `kind` at `at` a value, and returns where that value lies; any other kind returns
-  /// `at`.
+  /// Gives the option of `kind` at `at` a value, and returns where that value lies; any other kind returns `at`.
   static std::byte* engage(PlanKind kind, std::byte* at) {
     if (kind == PlanKind::extras) return at;
     if (kind == PlanKind::option_u32)
@@ -247,9 +246,8 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, Memory& memory, DumpCo
   return reader.status();
 }
 
-/// Sets `bytes` to those of arena that `load_plan` takes of memory that is aligned for a `std::max_align_t`.
-/// Takes the time of `load_plan` and the stack of a DumpConfig besides. Errors as `load_plan`,
-/// with `bytes` 0.
+/// Sets `bytes` to those of arena that `load_plan` takes of memory that is aligned for a `std::max_align_t`. Takes
+/// the time of `load_plan` and the stack of a DumpConfig besides. Errors as `load_plan`, with `bytes` 0.
 [[nodiscard]] inline Status measure_plan(Bytes plan, std::size_t& bytes) {
   bytes = 0;
   if (const Status status = open_plan(plan); status != Status::ok) return status;

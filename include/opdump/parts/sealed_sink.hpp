@@ -58,9 +58,8 @@ class SealedSink final : public Sink {
     return (kMaxOpenObjects + 1) * (sealed::kChunkMore + chunk_bytes);
   }
 
-  /// Most bytes that the sealer is given, and the other sink gets in the place of `bytes`, when a session's
-  /// call hands them on, names and journals' lines included: what chunks have kept since the call before is
-  /// among them.
+  /// Most bytes that the sealer is given, and the other sink gets in the place of `bytes`, when a session's call
+  /// hands them on, names and journals' lines included: what chunks have kept since the call before is among them.
   static constexpr std::uint32_t most_bytes(std::uint32_t bytes, std::uint32_t chunk_bytes) {
     return 2 * bytes + 2 * (sealed::kChunkMore + chunk_bytes) + 512;
   }

@@ -33,10 +33,9 @@ concept StatisticsMemory = requires(Memory& memory, const TensorView& tensor, st
   { memory.add_statistics(tensor, elements, to) } -> std::same_as<Status>;
 };
 
-/// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
-/// table. Each form has its own rules for NaNs and infinities. `kDigests`: with MD5 and SHA-1 of the tensors'
-/// bytes, without padding. `kTables`: with MindSpore's table; a device that is never asked for it saves the
-/// code.
+/// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's table.
+/// Each form has its own rules for NaNs and infinities. `kDigests`: with MD5 and SHA-1 of the tensors' bytes, without
+/// padding. `kTables`: with MindSpore's table; a device that is never asked for it saves the code.
 ///
 /// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to a table that
 /// is already there, whatever its columns, as MindSpore does.

@@ -1,6 +1,6 @@
 // Firmware that sends its dump over a serial line: the core alone.
 
-#include "config.hpp"
+#include "firmware.hpp"
 
 namespace firmware {
 

@@ -22,6 +22,10 @@ inline constexpr ModelDesc kModel = {.name = "net", .id = 1, .ops = kOps};
 inline constexpr Dim kDims[] = {1, 4, 4, 4};
 inline std::int8_t output[64];
 
+// A config that is built in: all operators of the network, at each step.
+inline constexpr ModelRule kRules[] = {{.model_name = "net"}};
+inline constexpr DumpConfig kConfig = {.asked = true, .active = true, .dump_path = "/dump", .models = kRules};
+
 baremetal::TickClock ticks(1000);
 HostMemory memory;
 ModelPlanFor<std::size(kOps)> plan;

@@ -1,6 +1,6 @@
 // Firmware that dumps to raw flash what a built-in config says.
 
-#include "config.hpp"
+#include "firmware.hpp"
 #include "flash.hpp"
 
 namespace firmware {

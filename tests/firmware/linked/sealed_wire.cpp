@@ -1,6 +1,6 @@
 // Firmware with a journal whose dump is sealed and goes over a serial line to `opdump receive`.
 
-#include "config.hpp"
+#include "firmware.hpp"
 #include "line.hpp"
 #include "opdump/parts/sealed_sink.hpp"
 

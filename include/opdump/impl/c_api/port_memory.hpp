@@ -14,7 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// The numbers that are a status, those that have a text, as bits. A device need not have the texts.
 inline constexpr auto kStatusSet = [] {
   constexpr auto is_status = [](unsigned value) {
-    return to_string(static_cast<Status>(value)) != to_string(static_cast<Status>(0xff));
+    return status_text(static_cast<Status>(value)) != status_text(static_cast<Status>(0xff));
   };
   constexpr unsigned kEnd = [is_status] {
     unsigned end = 0xff;
