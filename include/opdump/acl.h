@@ -1,10 +1,9 @@
 #ifndef OPDUMP_ACL_H
 #define OPDUMP_ACL_H
 /**
- * The dump calls of CANN's ACL, for boards without CANN: a program written for CANN links against
- * libopdump_acl instead of libascendcl and libascend_dump. Names, types, values and the order of calls are
- * CANN's. What CANN does with a running model, opdump's recorders do: see opdump/acl.hpp for what the runtime
- * calls.
+ * The dump calls of CANN's ACL, for boards without CANN: a program written for CANN links against libopdump_acl
+ * instead of libascendcl and libascend_dump. Names, types, values and the order of calls are CANN's. What CANN does
+ * with a running model, opdump's recorders do: see opdump/acl.hpp for what the runtime calls.
  *
  * CANN's own headers may be included too, before or behind this one: where the compiler finds acl/acl_dump.h,
  * types and values come from there.

@@ -31,12 +31,11 @@ void use_product(Product product);
 /// As `use_memory`, of a memory of any kind. `already_initialised` while the session is.
 [[nodiscard]] Status use_carried_memory(const c_api::CarriedMemory& memory);
 
-/// Where tensors lie from now on, and which device the session is of, if `memory` says that; without a call
-/// they lie in plain memory, of device 0. The session does all that the concepts of device_memory.hpp say of
-/// the type `Memory`, but for maps and the device's own statistics: it makes copies in the background, waits
-/// for the stream's operators, and asks for overflows. The memory's rules and device count as they are when
-/// dumping starts. Call it while nothing dumps, such as before aclInit: otherwise nothing changes, and
-/// `last_error` says so. `memory` stays.
+/// Where tensors lie from now on, and which device the session is of, if `memory` says that; without a call they lie
+/// in plain memory, of device 0. The session does all that the concepts of device_memory.hpp say of the type
+/// `Memory`, but for maps and the device's own statistics: it makes copies in the background, waits for the stream's
+/// operators, and asks for overflows. The memory's rules and device count as they are when dumping starts. Call it
+/// while nothing dumps, such as before aclInit: otherwise nothing changes, and `last_error` says so. `memory` stays.
 template <class Memory>
 void use_memory(Memory& memory) {
   static_cast<void>(use_carried_memory(c_api::CarriedMemory::carry(memory)));

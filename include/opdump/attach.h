@@ -64,11 +64,10 @@ opdump_status opdump_attach_create(const opdump_attach_options* options, opdump_
 opdump_status opdump_attach_start(opdump_attach* dump, const char* config);
 
 /**
- * From the next opdump_attach_start on, the journal tells what the dump comes from. Of what `provenance` does
- * not tell, the build-id is the program's and the digest that of the config's file. Without this call
- * journals stay as they were, and cards tell the program's build-id and the runtime. Copies the texts.
- * OPDUMP_ERR_ALREADY_INITIALISED when it has started; other errors as opdump_session_tell_provenance. The log
- * tells them.
+ * From the next opdump_attach_start on, the journal tells what the dump comes from. Of what `provenance` does not
+ * tell, the build-id is the program's and the digest that of the config's file. Without this call journals stay as
+ * they were, and cards tell the program's build-id and the runtime. Copies the texts. OPDUMP_ERR_ALREADY_INITIALISED
+ * when it has started; other errors as opdump_session_tell_provenance. The log tells them.
  */
 opdump_status opdump_attach_set_provenance(opdump_attach* dump, const opdump_provenance* provenance);
 
@@ -246,10 +245,9 @@ typedef struct opdump_attach_op_info {
 } opdump_attach_op_info;
 
 /**
- * Tells the model's card of an operator, in the place of what was told of it before. What is known of a
- * tensor is kept when it is named again. OPDUMP_ERR_NO_SUCH_OP; OPDUMP_ERR_INVALID_ARGUMENT and others for
- * what cannot be, and nothing is told then; OPDUMP_ERR_MODEL_ALREADY_LOADED when the card was written and the
- * dump is still on.
+ * Tells the model's card of an operator, in the place of what was told of it before. What is known of a tensor is
+ * kept when it is named again. OPDUMP_ERR_NO_SUCH_OP; OPDUMP_ERR_INVALID_ARGUMENT and others for what cannot be, and
+ * nothing is told then; OPDUMP_ERR_MODEL_ALREADY_LOADED when the card was written and the dump is still on.
  */
 opdump_status opdump_attach_describe_op(opdump_attach_model* model, uint32_t op,
                                         const opdump_attach_op_info* info);

@@ -21,9 +21,8 @@
 ///         model.capture(conv, {}, opdump::attach::Tensors().add(data, OPDUMP_FLOAT32, dims));
 ///     }
 ///
-/// No call fails inference, and none throws, but for want of memory in the containers here. What went wrong
-/// is in the log, in `Dump::error` and in `Dump::counts`. Needs the library, and no flag but its include
-/// path.
+/// No call fails inference, and none throws, but for want of memory in the containers here. What went wrong is in the
+/// log, in `Dump::error` and in `Dump::counts`. Needs the library, and no flag but its include path.
 namespace opdump::attach {
 
 /// A text that C reads: a literal or a string.

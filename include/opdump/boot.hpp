@@ -31,7 +31,7 @@ template <class To>
 /// The ring that the config's `ring_bytes` asks for, at the beginning of `room`; all of `room` when the
 /// config does not say. `no_memory` when the config asks for more.
 inline Result<MutableBytes> ring_for(MutableBytes room, const DumpOptions& options) {
-  const std::size_t bytes = options.ring_bytes ? *options.ring_bytes : room.size();
+  const std::size_t bytes = build::kEnabled && options.ring_bytes ? *options.ring_bytes : room.size();
   if (bytes > room.size()) return Status::no_memory;
   return room.first(bytes);
 }
@@ -43,6 +43,7 @@ inline Result<MutableBytes> ring_for(MutableBytes room, const DumpOptions& optio
 /// asks of it: the session is then not initialised, captures nothing and can be booted again.
 template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, const DumpConfig& config) {
+  if (!build::kEnabled) return Status::ok;
   Status status = session.configure(config.options);
   if (status != Status::ok) return status;
   status = follow_options(sink, config.options, session.journal());
@@ -66,6 +67,7 @@ template <class Memory, class To>
 template <class Memory, class To, PlanVerifier Verify>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, Bytes sealed, Verify&& verify,
                           Arena& lists) {
+  if (!build::kEnabled) return Status::ok;
   DumpConfig config;
   const Status status = load_plan(sealed, verify, lists, config);
   return status == Status::ok ? boot(session, sink, config) : status;

@@ -57,8 +57,8 @@
 #include "OPDUMP_PROFILE is small, firmware or full"
 #endif
 
-/// 1: capture is compiled in. 0: no call of a recorder leaves code or data where it stands; `wants` is a
-/// constant false.
+/// 1: capture is compiled in. 0: no call of a session, a recorder, a FlashLog, a WireSink or a SealedSink leaves code
+/// or data in the program; each returns `ok`, false, 0 or nothing. A FlashHistory does not touch its flash either.
 #ifndef OPDUMP_ENABLED
 #define OPDUMP_ENABLED 1
 #endif

@@ -16,10 +16,9 @@
  * allocates but opdump_config_parse and opdump_config_read while they run. What a comment does not call
  * copied must stay as it is as long as the handle.
  *
- * Errors. A call returns OPDUMP_OK or why it could not; opdump_status_text says it in words. NULL for a
- * handle, an option struct or a place for a result is OPDUMP_ERR_INVALID_ARGUMENT. A handle that could not be
- * made is set to NULL, and calls with it then say so and do nothing, so that inference goes on without a
- * dump.
+ * Errors. A call returns OPDUMP_OK or why it could not; opdump_status_text says it in words. NULL for a handle, an
+ * option struct or a place for a result is OPDUMP_ERR_INVALID_ARGUMENT. A handle that could not be made is set to
+ * NULL, and calls with it then say so and do nothing, so that inference goes on without a dump.
  *
  * Threads. Those of the C++ classes: one control context for sessions, models, configs and sinks; one drain
  * context; each recorder in its own, which may be an interrupt handler, with OPDUMP_RECORDER_DROP. Callbacks must return: no longjmp, no
@@ -210,10 +209,7 @@ typedef struct opdump_original {
       shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
 } opdump_original;
 
-/**
- * One tensor as it lies in memory when its operator has run; it need only live during the call that takes
- * it.
- */
+/** One tensor as it lies in memory when its operator has run; it need only live during the call that takes it. */
 typedef struct opdump_tensor {
   uint64_t address; /**< as the session's device memory understands it; a pointer in plain memory */
   uint64_t bytes;   /**< to capture; may exceed what the shape needs (padding), never fall short of it */
@@ -351,10 +347,7 @@ typedef struct opdump_piece {
   size_t data_bytes;
 } opdump_piece;
 
-/**
- * Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then
- * aborted.
- */
+/** Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then aborted. */
 typedef opdump_status (*opdump_take_piece)(void* context, const opdump_piece* piece);
 
 /** `path_bytes` is the length of the longest path. */
@@ -402,8 +395,7 @@ opdump_status opdump_flash_log_create(void* memory, size_t bytes, const opdump_f
                                       opdump_sink** sink);
 
 /**
- * One erase or program ahead of need, for idle time; `more` (may be NULL) becomes 1 when it should be called
- * again.
+ * One erase or program ahead of need, for idle time; `more` (may be NULL) becomes 1 when it should be called again.
  */
 opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 
@@ -423,8 +415,7 @@ opdump_status opdump_flash_log_erase_ahead(opdump_sink* sink, int* more);
 
 /**
  * Bytes that the log takes now without an erase. A call of opdump_session_drain that moves n bytes, or of
- * opdump_session_finalize_some, adds at most 4 * n + 1024 to the log. 0 for a sink of another kind.
- * Since 1.5.
+ * opdump_session_finalize_some, adds at most 4 * n + 1024 to the log. 0 for a sink of another kind. Since 1.5.
  */
 uint32_t opdump_flash_log_ready_bytes(opdump_sink* sink);
 
@@ -570,11 +561,10 @@ typedef struct opdump_trigger_options {
 size_t opdump_trigger_sink_size(const opdump_trigger_options* options);
 
 /**
- * A session's sink, over `history`: follows the triggers of a config that the session is booted with, looks
- * at the tensors as they are captured, and begins the write-outs within the config's limits. The journal, which
- * such a session may have, goes past the history and tells what fired. A look takes 1 KiB of stack. Triggers
- * on a "failure" fire by opdump_capture_failure. OPDUMP_ERR_NOT_SUPPORTED where the library is of
- * OPDUMP_SMALL_CODE.
+ * A session's sink, over `history`: follows the triggers of a config that the session is booted with, looks at the
+ * tensors as they are captured, and begins the write-outs within the config's limits. The journal, which such a
+ * session may have, goes past the history and tells what fired. A look takes 1 KiB of stack. Triggers on a "failure"
+ * fire by opdump_capture_failure. OPDUMP_ERR_NOT_SUPPORTED where the library is of OPDUMP_SMALL_CODE.
  */
 opdump_status opdump_trigger_sink_create(void* memory, size_t bytes, const opdump_trigger_options* options,
                                          opdump_sink** sink);
@@ -616,11 +606,10 @@ size_t opdump_config_size(size_t text_bytes);
 opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* bytes);
 
 /**
- * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any
- * address.
+ * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any address.
  * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
- * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for bytes that are no plan; OPDUMP_ERR_NOT_SUPPORTED for
- * one with a seal, a privacy or triggers where the library is of OPDUMP_SMALL_CODE; OPDUMP_ERR_NO_MEMORY.
+ * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for bytes that are no plan; OPDUMP_ERR_NOT_SUPPORTED for one with
+ * a seal, a privacy or triggers where the library is of OPDUMP_SMALL_CODE; OPDUMP_ERR_NO_MEMORY.
  */
 opdump_status opdump_config_load_plan(void* memory, size_t bytes, const void* plan, size_t plan_bytes,
                                       opdump_config** config);
@@ -815,10 +804,7 @@ typedef struct opdump_counts {
   uint32_t aborted;       /**< lost later: what was there of it was taken back */
 } opdump_counts;
 
-/**
- * Fills `bytes` bytes, at most sizeof(opdump_counts) as the library knows it, and the rest of them with
- * zeros.
- */
+/** Fills `bytes` bytes, at most sizeof(opdump_counts) as the library knows it, and the rest of them with zeros. */
 opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, size_t bytes);
 
 /** Operators that overflowed since the session was made, captured or not. */
@@ -864,12 +850,11 @@ size_t opdump_provenance_size(void);
 
 /**
  * Tells the journal of the config in force what its dump comes from, and this library's version: after each
- * opdump_session_set_config or opdump_session_boot, and before anything is captured under it. `memory`, for
- * each such config its own, and the texts stay as they are until opdump_session_finalize; with
- * OPDUMP_SMALL_CODE the line is written at once, from the drain context, and neither has to stay. It does
- * nothing where no config is in force. OPDUMP_ERR_INVALID_ARGUMENT for a control character, or a comma
- * elsewhere than in `runtime`; OPDUMP_ERR_TOO_LARGE for longer texts; OPDUMP_ERR_NO_MEMORY;
- * OPDUMP_ERR_NOT_SUPPORTED by a library without journals: nothing changes.
+ * opdump_session_set_config or opdump_session_boot, and before anything is captured under it. `memory`, for each such
+ * config its own, and the texts stay as they are until opdump_session_finalize; with OPDUMP_SMALL_CODE the line is
+ * written at once, from the drain context, and neither has to stay. It does nothing where no config is in force.
+ * OPDUMP_ERR_INVALID_ARGUMENT for a control character, or a comma elsewhere than in `runtime`; OPDUMP_ERR_TOO_LARGE
+ * for longer texts; OPDUMP_ERR_NO_MEMORY; OPDUMP_ERR_NOT_SUPPORTED by a library without journals: nothing changes.
  */
 opdump_status opdump_session_tell_provenance(opdump_session* session, const opdump_provenance* provenance,
                                              void* memory, size_t bytes);
@@ -884,13 +869,12 @@ opdump_status opdump_note_build_id(const void* notes, size_t bytes, char text[65
 opdump_status opdump_config_digest(const void* config, size_t bytes, char text[9]);
 
 /**
- * Since 1.9: tells the journals that the session's clock was set, all times in microseconds: it showed
- * `shown_us` when it was `unix_us` since 1970-01-01 UTC, and has gone on from there. `opdump` then moves the
- * times of what was captured before. Told again, the same step counts once. With OPDUMP_SMALL_CODE it is a
- * call from the drain context. OPDUMP_ERR_INVALID_ARGUMENT unless the clock was set forward;
- * OPDUMP_ERR_NOT_SUPPORTED without a journal; OPDUMP_ERR_NOT_INITIALISED, OPDUMP_ERR_DRAINER_ATTACHED from
- * within draining, OPDUMP_ERR_TIMEOUT: nothing is told. What the sink refuses,
- * opdump_session_journal_failure tells.
+ * Since 1.9: tells the journals that the session's clock was set, all times in microseconds: it showed `shown_us`
+ * when it was `unix_us` since 1970-01-01 UTC, and has gone on from there. `opdump` then moves the times of what was
+ * captured before. Told again, the same step counts once. With OPDUMP_SMALL_CODE it is a call from the drain context.
+ * OPDUMP_ERR_INVALID_ARGUMENT unless the clock was set forward; OPDUMP_ERR_NOT_SUPPORTED without a journal;
+ * OPDUMP_ERR_NOT_INITIALISED, OPDUMP_ERR_DRAINER_ATTACHED from within draining, OPDUMP_ERR_TIMEOUT: nothing is told.
+ * What the sink refuses, opdump_session_journal_failure tells.
  */
 opdump_status opdump_session_tell_clock(opdump_session* session, uint64_t shown_us, uint64_t unix_us);
 
@@ -940,11 +924,10 @@ typedef struct opdump_op_counts {
 size_t opdump_model_count_size(const opdump_model* model);
 
 /**
- * Counts what becomes of each operator of the model, from its next step on, in `memory`, which is free again
- * when the model is unloaded. A model that is still loaded when the session is finalized has the counts of
- * its operators with losses written to the dump's journal. Once per loading: OPDUMP_ERR_INVALID_ARGUMENT for
- * the second time. OPDUMP_ERR_MODEL_NOT_LOADED, or OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it:
- * nothing changes.
+ * Counts what becomes of each operator of the model, from its next step on, in `memory`, which is free again when the
+ * model is unloaded. A model that is still loaded when the session is finalized has the counts of its operators with
+ * losses written to the dump's journal. Once per loading: OPDUMP_ERR_INVALID_ARGUMENT for the second time.
+ * OPDUMP_ERR_MODEL_NOT_LOADED, or OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it: nothing changes.
  */
 opdump_status opdump_model_count_ops(opdump_model* model, void* memory, size_t bytes);
 
@@ -1016,10 +999,9 @@ opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* mode
 int opdump_wants(const opdump_recorder* recorder, uint32_t op);
 
 /**
- * Captures operator `op` of the open step, which has just run; the tensors' bytes are copied before it
- * returns. OPDUMP_OK also when the operator is not wanted. OPDUMP_ERR_STEP_NOT_OPEN and OPDUMP_ERR_NO_SUCH_OP
- * change nothing; OPDUMP_ERR_DEGRADED: statistics were kept; any other: the record is lost, counted, and
- * leaves nothing in the dump.
+ * Captures operator `op` of the open step, which has just run; the tensors' bytes are copied before it returns.
+ * OPDUMP_OK also when the operator is not wanted. OPDUMP_ERR_STEP_NOT_OPEN and OPDUMP_ERR_NO_SUCH_OP change nothing;
+ * OPDUMP_ERR_DEGRADED: statistics were kept; any other: the record is lost, counted, and leaves nothing in the dump.
  */
 opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
                              uint32_t input_count, const opdump_tensor* outputs, uint32_t output_count);

@@ -1,10 +1,9 @@
 #pragma once
-/// The table of contents: what a program or a port may include, in the order in which one reads it. Each
-/// header may be included alone. Not in this table are opdump/boot.hpp for firmware, opdump/config/ with the
-/// readers of configs, opdump/opdump.h for C and opdump/acl.hpp for CANN. Every switch of a build is in
-/// opdump/knobs.hpp. Of base/, status, bytes and arena are for users. Nothing of impl/ is: its rooms follow a
-/// tensor's way, plan, capture, record, drain; lean has the code that a small build takes in the place of
-/// other code.
+/// The table of contents: what a program or a port may include, in the order in which one reads it. Each header may
+/// be included alone. Not in this table are opdump/boot.hpp for firmware, opdump/config/ with the readers of configs,
+/// opdump/opdump.h for C and opdump/acl.hpp for CANN. Every switch of a build is in opdump/knobs.hpp. Of base/,
+/// status, bytes and arena are for users. Nothing of impl/ is: its rooms follow a tensor's way, plan, capture,
+/// record, drain; lean has the code that a small build takes in the place of other code.
 
 // What one calls.
 #include "opdump/recorder.hpp"  // captures operators as they run

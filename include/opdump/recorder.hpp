@@ -8,10 +8,12 @@
 #include "opdump/base/build.hpp"
 #include "opdump/impl/capture/exception_capture.hpp"
 #include "opdump/impl/capture/record_splitter.hpp"
+#include "opdump/impl/off.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
 #include "opdump/types/watch.hpp"
 
+#if OPDUMP_ENABLED
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -46,14 +48,14 @@ class BasicRecorder {
   Status join_step(const ModelPlan& plan, std::uint64_t step);
 
   /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the model.
-  bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
+  bool wants(std::size_t op) const { return bits_ != nullptr && bits_[op] != 0; }
 
   /// The same for any `op`, from the recorder's own context.
-  bool wants_any(std::size_t op) const { return build::kEnabled && captures(own_plan(), op); }
+  bool wants_any(std::size_t op) const { return captures(own_plan(), op); }
 
   /// What the open step captures of each operator, as in `ModelPlan::bits`; null when the step captures
   /// nothing or no step is open.
-  const std::uint8_t* bits() const { return build::kEnabled ? bits_ : nullptr; }
+  const std::uint8_t* bits() const { return bits_; }
 
   /// Captures operator `op` of the open step, which has just run; the call looks only at the role that the
   /// config asks for. It copies the tensors' bytes before it returns (through the ring, in pieces when they
@@ -64,7 +66,6 @@ class BasicRecorder {
   /// operator overflowed, and an error of the check counts as an error of a record.
   OPDUMP_HOT Status capture(std::size_t op, std::span<const TensorView> inputs,
                             std::span<const TensorView> outputs) {
-    if (!build::kEnabled) return Status::ok;
     if constexpr (RingWriter<Memory>::kCopiesAtOnce) {
       const SentHeads::Entry* const sent = head_at_once(op, inputs.size(), outputs.size());
       if (sent == nullptr) [[unlikely]]
@@ -92,7 +93,6 @@ class BasicRecorder {
   Status capture_unless(Status cause, std::size_t op, std::span<const TensorView> inputs,
                         std::span<const TensorView> outputs) {
     if (!build::kLean) return cause == Status::ok ? capture(op, inputs, outputs) : refuse(op, cause);
-    if (!build::kEnabled) return Status::ok;
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
     return cause == Status::ok ? capture_wanted(*plan, op, inputs, outputs) : refuse_wanted(*plan, op, cause);
@@ -105,7 +105,7 @@ class BasicRecorder {
                           std::span<const TensorView> outputs, const OverflowReport& report);
 
   /// Operators that overflowed where a config asks for overflows, captured or not. Any context may ask.
-  std::uint32_t overflows() const { return build::kEnabled ? overflow_.count() : 0; }
+  std::uint32_t overflows() const { return overflow_.count(); }
 
   /// From the recorder's own context, or while it rests.
   FirstBadOp first_bad_op() const { return overflow_.first; }
@@ -126,7 +126,7 @@ class BasicRecorder {
   Status capture_failure();
 
   /// How often a watched operator's output was found overwritten. Any context may ask.
-  std::uint32_t overwrites() const { return build::kEnabled ? watch_.count() : 0; }
+  std::uint32_t overwrites() const { return watch_.count(); }
 
   /// From the recorder's own context, or while it rests.
   Overwrite first_overwrite() const { return watch_.first; }
@@ -145,7 +145,7 @@ class BasicRecorder {
 
   /// Whether operators run outside a model are captured.
   bool wants_single_ops() const {
-    return build::kEnabled && !sender().feed().is_attached_to(nullptr) && sender().context().single_ops;
+    return !sender().feed().is_attached_to(nullptr) && sender().context().single_ops;
   }
 
   /// Captures an operator that has just run outside any model. Errors as `capture`; `invalid_argument` when
@@ -158,9 +158,8 @@ class BasicRecorder {
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
   const ModelPlan* open_plan() const {
-    // acquire: when it says that no step is open, the plan is out of use; pairs with the release in
-    // `end_step`.
-    return build::kEnabled ? plan_.load(std::memory_order_acquire) : nullptr;
+    // acquire: when it says that no step is open, the plan is out of use; pairs with the release in `end_step`.
+    return plan_.load(std::memory_order_acquire);
   }
 
   /// How many operators that ran outside a model came while they were wanted, as a count that goes round. Any
@@ -173,9 +172,7 @@ class BasicRecorder {
 
  private:
   /// `open_plan`, asked by the context that sets it.
-  const ModelPlan* own_plan() const {
-    return build::kEnabled ? plan_.load(std::memory_order_relaxed) : nullptr;
-  }
+  const ModelPlan* own_plan() const { return plan_.load(std::memory_order_relaxed); }
 
   /// As `wants`, for any `op`. `plan` is the open one.
   bool captures(const ModelPlan* plan, std::size_t op) const {
@@ -275,3 +272,4 @@ class BasicRecorder {
 }  // namespace opdump
 
 #include "opdump/impl/recorder.inl"
+#endif

@@ -63,6 +63,7 @@ struct SessionParts {
   TriggerWatch<Memory>* triggers = nullptr;
 };
 
+#if OPDUMP_ENABLED
 /// One dump: its config, models, recorders and drainer. A session holds no memory but itself and shares
 /// nothing with other sessions. Order of calls:
 ///
@@ -542,6 +543,7 @@ class BasicSession {
   [[no_unique_address]] Maybe<!build::kLean && kAlways<Memory>, Account> account_;
   Recorder recorders_[OPDUMP_MAX_RECORDERS];
 };
+#endif
 
 /// A session whose device memory is reached through a virtual call.
 using Session = BasicSession<DeviceMemory>;
@@ -573,4 +575,6 @@ constexpr std::size_t ram_bytes(const Workload& workload) {
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
+#if OPDUMP_ENABLED
 #include "opdump/impl/session.inl"
+#endif

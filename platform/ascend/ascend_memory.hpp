@@ -42,10 +42,9 @@ struct MemoryOptions {
 /// On a board whose CPU is the device's own (`reads_in_place`), that reads the tensors itself.
 ///
 /// A copy in the background needs pinned memory on its way. It goes straight to the ring if that lies in
-/// `allocate_pinned` memory, and through a lane's buffer otherwise. Both begin at multiples of 64, also where
-/// the driver's own memory does not. What the driver refuses to do in the background is copied at once, and
-/// between addresses that it refuses, by way of aligned ones; what it does not copy at once, in the
-/// background after all.
+/// `allocate_pinned` memory, and through a lane's buffer otherwise. Both begin at multiples of 64, also where the
+/// driver's own memory does not. What the driver refuses to do in the background is copied at once, and between
+/// addresses that it refuses, by way of aligned ones; what it does not copy at once, in the background after all.
 ///
 /// A function that says that it is not supported counts as one that is not there. Of one that fails,
 /// `driver_error` tells, also where nothing is lost.
@@ -69,11 +68,10 @@ class AscendMemory final : public DeviceMemory {
   AscendMemory& operator=(const AscendMemory&) = delete;
   ~AscendMemory() { static_cast<void>(close()); }
 
-  /// Takes what it needs of the device; without the memory and streams that the driver does not give, it does
-  /// with fewer lanes or none, and does not tell of overflows. `symbol_missing` when `api` cannot copy,
-  /// `wrong_device` when the thread's device is another one, `driver_failed` when the driver cannot tell
-  /// which it is, `invalid_argument` for options out of range, `already_initialised`: nothing is taken. `api`
-  /// is copied.
+  /// Takes what it needs of the device; without the memory and streams that the driver does not give, it does with
+  /// fewer lanes or none, and does not tell of overflows. `symbol_missing` when `api` cannot copy, `wrong_device`
+  /// when the thread's device is another one, `driver_failed` when the driver cannot tell which it is,
+  /// `invalid_argument` for options out of range, `already_initialised`: nothing is taken. `api` is copied.
   [[nodiscard]] Status open(const AclApi& api, const MemoryOptions& options = {}) {
     if (open_) return Status::already_initialised;
     if (options.lanes > kMaxLanes || options.staging_bytes == 0 || options.staging_bytes % kAlignment != 0 ||
@@ -228,9 +226,8 @@ class AscendMemory final : public DeviceMemory {
     return status;
   }
 
-  /// By whichever function there is that copies and returns when it has; again, and then by a lane, if the
-  /// driver failed in itself. `may_refuse`: if the driver does not take the addresses, `not_supported`, which
-  /// is no failure.
+  /// By whichever function there is that copies and returns when it has; again, and then by a lane, if the driver
+  /// failed in itself. `may_refuse`: if the driver does not take the addresses, `not_supported`, which is no failure.
   Status copy_at_once(std::byte* to, Address from, std::size_t bytes, bool may_refuse = false) {
     const void* const source = pointer_of(from);
     const AclApi& api = calls_.api();

@@ -123,12 +123,11 @@ class ChunkConsumer {
   bool active() const { return active_; }
   WhenFull when_full() const { return ring_.when_full(); }
 
-  /// Takes a chunk, with CANN's second argument: the bytes of chunk and data. `ok` also for what the config
-  /// does not want and for bytes that have come before. Otherwise the file, or these bytes of it, are lost
-  /// and counted: `ring_full`, `timeout`, `too_large`, `truncated` (torn), `malformed` (out of order),
-  /// `already_exists` (late), `too_many_objects`, `name_too_long`, `invalid_argument` (no name that stays
-  /// below its directory), `unfinished` (of a file that is lost already, or that libopdump_acl gives up);
-  /// `not_initialised` before `start`.
+  /// Takes a chunk, with CANN's second argument: the bytes of chunk and data. `ok` also for what the config does not
+  /// want and for bytes that have come before. Otherwise the file, or these bytes of it, are lost and counted:
+  /// `ring_full`, `timeout`, `too_large`, `truncated` (torn), `malformed` (out of order), `already_exists` (late),
+  /// `too_many_objects`, `name_too_long`, `invalid_argument` (no name that stays below its directory), `unfinished`
+  /// (of a file that is lost already, or that libopdump_acl gives up); `not_initialised` before `start`.
   Status take(const acldumpChunk& chunk, std::int32_t bytes) {
     const Turn turn(*this);
     if (!active_) return Status::not_initialised;
@@ -199,8 +198,7 @@ class ChunkConsumer {
     drainer_attached_ = false;
   }
 
-  /// Moves about `budget_bytes` from the ring to the sink, a chunk of the ring more at most; returns the
-  /// bytes moved.
+  /// Moves about `budget_bytes` from the ring to the sink, a chunk of the ring more at most; returns the bytes moved.
   std::size_t drain_some(std::size_t budget_bytes) { return ring_.drain_some(budget_bytes); }
 
   bool take_crowded() { return ring_.take_crowded(); }
@@ -365,8 +363,7 @@ class ChunkConsumer {
     send_end(file);
   }
 
-  /// A place for one more file: a free one, that of a table, or else that of the file that has been silent
-  /// longest.
+  /// A place for one more file: a free one, that of a table, or else that of the file that has been silent longest.
   File* free_slot() {
     FilesUnderWay::Room room = open_.room();
     if (room.table != nullptr && (room.free == nullptr || room.tables >= kMostOpenTables)) {

@@ -40,9 +40,8 @@ class ChunkDump {
   Status take(const acldumpChunk& chunk, std::int32_t bytes);
   [[nodiscard]] ChunkCounts counts() const;
 
-  /// Ends the dump: call it after `acldumpUnregCallback`, or after CANN has ended its own. `ok` when every
-  /// wanted file is as CANN would have written it; otherwise `error()` gives the reason. Errors as
-  /// ChunkConsumer's.
+  /// Ends the dump: call it after `acldumpUnregCallback`, or after CANN has ended its own. `ok` when every wanted
+  /// file is as CANN would have written it; otherwise `error()` gives the reason. Errors as ChunkConsumer's.
   [[nodiscard]] Status stop();
 
   /// Why the last failed call failed.

@@ -13,11 +13,12 @@ inline namespace OPDUMP_NAMESPACE {
 class TickClock : public Clock {
  public:
   /// `start_us` is the time at boot in microseconds since 1970, 0 without a calendar clock.
-  explicit TickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
+  constexpr explicit TickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
       : us_per_tick_(us_per_tick), start_us_(start_us) {}
 
   /// Call it only from the timer's interrupt.
   void tick() {
+    if (!build::kEnabled) return;
     const std::uint32_t low = low_.load(std::memory_order_relaxed) + 1;
     low_.store(low, std::memory_order_relaxed);
     if (low == 0) high_.store(high_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

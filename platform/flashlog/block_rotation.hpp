@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/crc32.hpp"
@@ -26,15 +27,21 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
  protected:
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
-  BlockRotation(const Device& device, MutableBytes memory, const Options& options,
-                std::uint8_t format = kLogFormat)
-      : LogSetup{device,
+  /// Constant without OPDUMP_ENABLED, where the log is nothing.
+  constexpr BlockRotation(const Device& device, MutableBytes memory, const Options& options,
+                          std::uint8_t format = kLogFormat)
+      : LogSetup{build::kEnabled ? device : kNoDevice,
                  memory.data() + kPrefixBytes,
                  static_cast<std::uint32_t>(memory.size() - kPrefixBytes),
                  options,
                  Status::not_initialised,
                  format},
-        LogState() {}
+        LogState() {
+    // In flash the bytes of a constant would take more than this.
+    if (build::kEnabled && std::is_constant_evaluated()) at_run_time();
+  }
+
+  static void at_run_time() {}
 
   const Geometry& geometry() const { return device_.geometry; }
 

@@ -53,5 +53,7 @@ struct Device {
   void (*protect)(void* context, bool on) = nullptr;
 };
 
+inline constexpr Device kNoDevice{};
+
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::flashlog

@@ -34,6 +34,7 @@ class DumpedLog : public EntryStream {
   /// `not_supported` when another version or geometry wrote there (erase the part first). Before a
   /// mount has returned `ok` every call fails with `not_initialised`.
   [[nodiscard]] Status mount() {
+    if (!build::kEnabled) return Status::ok;
     if (stuck_ != Status::not_initialised) return Status::already_initialised;
     if (!usable()) return Status::invalid_argument;
     for (std::uint32_t slot = 0; slot < kMaxOpenObjects; ++slot) {
@@ -152,6 +153,7 @@ class DumpedLog : public EntryStream {
   /// nothing. True when it should be called again. With large granules a block gets its header ahead only while
   /// nothing waits in the page. Under overwrite_oldest this gives up the oldest blocks early.
   Result<bool> prepare() {
+    if (!build::kEnabled) return false;
     bool again = false;
     if (const Status status = prepare_block(again); status != Status::ok) return status;
     return again;
@@ -160,6 +162,7 @@ class DumpedLog : public EntryStream {
   /// As `prepare`, and erases whatever `Options::erase_budget` says; for a log that has 0 there. After a refusal for
   /// want of an erased block the log goes on: what was open then has failed. Not after `emergency`.
   Result<bool> erase_ahead() {
+    if (!build::kEnabled) return false;
     if (stuck_ == Status::no_space && used_ == kept_) go_on();
     options_.erase_budget = UINT32_MAX;
     const Result<bool> again = prepare();
@@ -169,7 +172,7 @@ class DumpedLog : public EntryStream {
 
   /// Bytes that the log takes now without an erase, its own entries included; fewer after a program that fails.
   std::uint32_t ready_bytes() const {
-    if (stuck_ != Status::ok) return 0;
+    if (!build::kEnabled || stuck_ != Status::ok) return 0;
     std::uint32_t bytes = at_ < geometry().block_bytes ? geometry().block_bytes - at_ - used_ : 0;
     found_ = cursor_;
     for (;;) {
@@ -194,6 +197,7 @@ class DumpedLog : public EntryStream {
   /// drained into it, followed by this call again. `unfinished` when it interrupted another call of this log:
   /// then nothing can be added.
   Status emergency() {
+    if (!build::kEnabled) return Status::ok;
     options_.erase_budget = erases_;
     in_emergency_ = true;
     const Status status = flush();
@@ -201,14 +205,14 @@ class DumpedLog : public EntryStream {
   }
 
   /// Erases since the mount.
-  std::uint32_t erases() const { return erases_; }
+  std::uint32_t erases() const { return build::kEnabled ? erases_ : 0; }
 
   /// Tells this boot, since the mount, from all others whose bytes the log holds: a number from 1 that grows from one
   /// boot that writes to the next, often by more than 1. LogReader and `opdump extract --boot` know it.
-  std::uint32_t boot() const { return boot_; }
+  std::uint32_t boot() const { return build::kEnabled ? boot_ : 0; }
 
   /// Blocks known to be bad.
-  std::uint32_t retired() const { return retired_count_; }
+  std::uint32_t retired() const { return build::kEnabled ? retired_count_ : 0; }
 
  protected:
   using EntryStream::EntryStream;

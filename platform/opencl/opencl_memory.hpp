@@ -92,9 +92,8 @@ class OpenclMemory final : public DeviceMemory {
     return Status::ok;
   }
 
-  /// From now on reads of the buffer at `address` wait for `event`, which is retained until another event or
-  /// null replaces it. `not_registered` when no buffer has this address, `driver_failed` for an invalid
-  /// event.
+  /// From now on reads of the buffer at `address` wait for `event`, which is retained until another event or null
+  /// replaces it. `not_registered` when no buffer has this address, `driver_failed` for an invalid event.
   [[nodiscard]] Status written_by(Address address, cl_event event) {
     const auto place = table_.find(address, 0);
     if (place.entry == nullptr) return Status::not_registered;
@@ -251,8 +250,7 @@ class OpenclMemory final : public DeviceMemory {
     return failed(call, error, Status::device_copy_failed);
   }
 
-  /// The same, but waits up to `limit_ms`. OpenCL cannot wait with a limit, so this polls at growing
-  /// intervals.
+  /// The same, but waits up to `limit_ms`. OpenCL cannot wait with a limit, so this polls at growing intervals.
   Result<bool> await(cl_event event, Call call, std::uint32_t limit_ms) {
     const std::uint64_t end = now_us() + std::uint64_t{limit_ms} * 1000;
     for (std::uint64_t nap_us = 0;; nap_us = nap_us < kLongestNapUs ? nap_us + 1 : nap_us) {

@@ -14,8 +14,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where a tensor lies for the device. The command that writes it has ended, or precedes the kernels in their
-/// queue.
+/// Where a tensor lies for the device. The command that writes it has ended, or precedes the kernels in their queue.
 struct OpenclTensor {
   cl_mem buffer = nullptr;
   std::size_t offset = 0;

@@ -40,22 +40,20 @@ class ConfigMemory {
   std::unique_ptr<char[]> kept_;
 };
 
-/// Reads the config file `path` and checks its dump path with `check_dump_path`. `config_refused` with
-/// `error` filled when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or
-/// when its text is refused; `config` is then inactive and `memory` is as it was. On success `memory` holds
-/// the bytes of the new config, and what it held before is freed: give another one while a config of it is in
-/// use. `notes` and `context` as `parse_config`, with three additions: without a `diagnostic_path` the
-/// environment variable MS_DIAGNOSTIC_DATA_PATH is taken; ENABLE_MS_GE_DUMP=1 also sets `ge_dump`; and
-/// torchair's `dump_config_path` is read here, so that `acl_file` is not used. Error and notes then name that
-/// file. For boot: allocates.
+/// Reads the config file `path` and checks its dump path with `check_dump_path`. `config_refused` with `error` filled
+/// when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or when its text is
+/// refused; `config` is then inactive and `memory` is as it was. On success `memory` holds the bytes of the new
+/// config, and what it held before is freed: give another one while a config of it is in use. `notes` and `context`
+/// as `parse_config`, with three additions: without a `diagnostic_path` the environment variable
+/// MS_DIAGNOSTIC_DATA_PATH is taken; ENABLE_MS_GE_DUMP=1 also sets `ge_dump`; and torchair's `dump_config_path` is
+/// read here, so that `acl_file` is not used. Error and notes then name that file. For boot: allocates.
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                         std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
 /// The reader of the key files that a config names, see `ConfigContext::read_seal_key`.
 bool read_seal_key_file(std::string_view path, std::span<std::byte, 32> key, std::string& reason);
 
-/// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in
-/// errors.
+/// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in errors.
 Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
                         ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
                         const ConfigContext& context = {}, DumpPathCheck check_path = check_dump_path);

@@ -18,20 +18,18 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 struct DrainOptions {
-  /// Microseconds to sleep when the rings are empty; a record waits at most about this long before it moves.
-  /// While nothing is captured, the thread costs only this wake-up. 0 polls without sleeping, which slows the
-  /// producers.
+  /// Microseconds to sleep when the rings are empty; a record waits at most about this long before it moves. While
+  /// nothing is captured, the thread costs only this wake-up. 0 polls without sleeping, which slows the producers.
   std::uint32_t delay_us = 1000;
   std::size_t budget_bytes = std::size_t{1} << 20;  ///< bytes to move between two checks for `stop`; not 0
 };
 
-/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps in between. While
-/// rings fill fast it looks every few microseconds instead, and goes on doing so for some tens of
-/// microseconds after they last did. A producer whose ring is more than half full, or has no room, wakes the
-/// thread early and pays for that (some 20 us if the thread's core was idle); a producer with an emptier ring
-/// never wakes it. So that a producer seldom has to wake it twice, the thread then sleeps at most half as
-/// long as it had slept, down to a sixteenth of `delay_us`, and longer again once it finds the rings nearly
-/// empty. All signals are blocked in the thread.
+/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps in between. While rings fill
+/// fast it looks every few microseconds instead, and goes on doing so for some tens of microseconds after they last
+/// did. A producer whose ring is more than half full, or has no room, wakes the thread early and pays for that (some
+/// 20 us if the thread's core was idle); a producer with an emptier ring never wakes it. So that a producer seldom
+/// has to wake it twice, the thread then sleeps at most half as long as it had slept, down to a sixteenth of
+/// `delay_us`, and longer again once it finds the rings nearly empty. All signals are blocked in the thread.
 ///
 /// `Session` needs `Status attach_drainer(Waker*)`, `void detach_drainer()`, `std::size_t
 /// drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings, and `bool
@@ -68,10 +66,9 @@ class DrainThread final : private Waker {
     return Status::too_many_objects;
   }
 
-  /// Returns when the rings were seen empty, the thread has ended and the session is detached; at once when
-  /// no thread runs. Producers should rest by then: while they fill the rings faster than the sink takes the
-  /// records, `stop` does not return. In a child after fork(), which has no such thread, it only detaches the
-  /// child's copy.
+  /// Returns when the rings were seen empty, the thread has ended and the session is detached; at once when no thread
+  /// runs. Producers should rest by then: while they fill the rings faster than the sink takes the records, `stop`
+  /// does not return. In a child after fork(), which has no such thread, it only detaches the child's copy.
   void stop() {
     if (session_ == nullptr) return;
     if (is_there()) {

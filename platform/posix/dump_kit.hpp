@@ -388,8 +388,7 @@ class DumpKit {
     return Status::ok;
   }
 
-  /// Stops draining, gets the place that `config` names ready, and lets the store follow its options, and
-  /// the seal.
+  /// Stops draining, gets the place that `config` names ready, and lets the store follow its options, and the seal.
   Status move_store(const DumpConfig& config) {
     drain_.stop();
     if (const Status status = check_seal(config); status != Status::ok) return status;

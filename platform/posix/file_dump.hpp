@@ -86,11 +86,10 @@ class FileDump {
   /// to stderr. A tensor that makes no sense is reported on the capturing thread.
   void log_to(LogHook hook, void* context);
 
-  /// From the next `start` on, the journal tells what the dump comes from (`BasicSession::tell_provenance`),
-  /// and of the config the digest of its file unless `provenance` has one. Copies the texts.
-  /// `program_build_id` (build_id.hpp) finds the program's; `Provenance` is in
-  /// opdump/types/account.hpp. `already_initialised` until `stop`, and errors as `check(provenance)`: nothing
-  /// changes, and `error()` gives the error in words.
+  /// From the next `start` on, the journal tells what the dump comes from (`BasicSession::tell_provenance`), and of
+  /// the config the digest of its file unless `provenance` has one. Copies the texts. `program_build_id`
+  /// (build_id.hpp) finds the program's; `Provenance` is in opdump/types/account.hpp. `already_initialised` until
+  /// `stop`, and errors as `check(provenance)`: nothing changes, and `error()` gives the error in words.
   [[nodiscard]] Status set_provenance(const Provenance& provenance);
 
   /// On a board that learns the time late, the drain thread notices that the system's clock was set forward,
@@ -123,9 +122,8 @@ class FileDump {
     return load_model(plan, model, plan.op_bits);
   }
 
-  /// Writes the constants of a loaded model, if the config is MindSpore's for CPU and GPU and wants outputs;
-  /// skips constants whose files exist already. Errors as `opdump::write_constant`, and those of reading
-  /// their folder.
+  /// Writes the constants of a loaded model, if the config is MindSpore's for CPU and GPU and wants outputs; skips
+  /// constants whose files exist already. Errors as `opdump::write_constant`, and those of reading their folder.
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants);
   [[nodiscard]] Status unload_model(ModelPlan& plan);
 

@@ -20,8 +20,7 @@ class SystemClock final : public Clock {
            static_cast<std::uint64_t>(now.tv_nsec) / 1000;
   }
 
-  /// The offset by `TZ` or the system's zone, as it is now. May read the zone's file and allocate: call it at
-  /// boot.
+  /// The offset by `TZ` or the system's zone, as it is now. May read the zone's file and allocate: call it at boot.
   std::int32_t utc_offset_seconds() override {
     const time_t now = read(CLOCK_REALTIME).tv_sec;
     tm local{};

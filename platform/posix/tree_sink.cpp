@@ -405,8 +405,7 @@ bool TreeSink::lacks_mapping(const Object& object) {
   return check_absent(object.directory->fd.get(), kMappingFile.data()) == 0;
 }
 
-/// Waits for other writers of rows, but only once while they hold the file: a drain of many names has one
-/// limit.
+/// Waits for other writers of rows, but only once while they hold the file: a drain of many names has one limit.
 int TreeSink::add_row(const Object& object, const char* final_name) {
   const bool is_new = lacks_mapping(object);
   const int error = append_mapping(object.directory->fd.get(), final_name, {object.name, object.name_bytes},

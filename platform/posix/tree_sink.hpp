@@ -134,8 +134,7 @@ class TreeSink final : public Sink {
   /// Names as for `begin`. A line that a full disk cut short is taken back if the file system allows that.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;
 
-  /// Flushes the whole file systems that were written to since the last good `sync`; only with
-  /// `Fsync::finalize`.
+  /// Flushes the whole file systems that were written to since the last good `sync`; only with `Fsync::finalize`.
   [[nodiscard]] Status sync() override;
 
   /// The errno behind the last error, for messages; 0 if the system was not its cause.

@@ -16,9 +16,8 @@ inline unsigned char* octets(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
-/// The functions of libsodium that opdump calls, looked up at run time, so that a program which seals nothing
-/// does not need it. Its headers are not needed. Source: libsodium 1.0.18; both names have the same
-/// functions.
+/// The functions of libsodium that opdump calls, looked up at run time, so that a program which seals nothing does
+/// not need it. Its headers are not needed. Source: libsodium 1.0.18; both names have the same functions.
 class SodiumLibrary {
  public:
   static constexpr const char* kNames[] = {"libsodium.so.23", "libsodium.so.26"};

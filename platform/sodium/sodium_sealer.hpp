@@ -8,8 +8,7 @@
 namespace opdump::sodium {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Seals by libsodium. `seal` only computes: it may run in a signal handler. Several objects work side by
-/// side.
+/// Seals by libsodium. `seal` only computes: it may run in a signal handler. Several objects work side by side.
 class SodiumSealer final : public Sealer {
  public:
   /// `library` is loaded, and outlives this object.

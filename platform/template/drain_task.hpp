@@ -15,10 +15,9 @@ struct NoLog {
   static Status sync() { return Status::ok; }
 };
 
-/// A low-priority task of an RTOS that drains one session, and between two turns does for the log behind it,
-/// such as a `flashlog::FlashLog`, what is for idle time. `Rtos` is the port:
-/// [FreeRTOS's](../freertos/kernel.hpp), [Zephyr's](../zephyr/kernel.hpp), or the same four functions over
-/// another kernel:
+/// A low-priority task of an RTOS that drains one session, and between two turns does for the log behind it, such as
+/// a `flashlog::FlashLog`, what is for idle time. `Rtos` is the port: [FreeRTOS's](../freertos/kernel.hpp),
+/// [Zephyr's](../zephyr/kernel.hpp), or the same four functions over another kernel:
 ///
 ///     struct Rtos {
 ///       // Makes a `wait` that is under way, or the next one, return. From any task or interrupt.

@@ -37,7 +37,7 @@ class WireSink final : public Sink {
   /// `port` and `window` are the sink's as long as it lives. `boot` tells this boot from the one before, so
   /// that frames of both never mix: a counter in flash, FlashLog::boot, or a random number, and not 0.
   template <std::size_t kBytes>
-  WireSink(Port& port, std::byte (&window)[kBytes], std::uint32_t boot)
+  constexpr WireSink(Port& port, std::byte (&window)[kBytes], std::uint32_t boot)
       : port_(port),
         window_(window),
         full_(window + kBytes - kRoom),
@@ -46,7 +46,7 @@ class WireSink final : public Sink {
         end_(window + 1),
         at_(end_ + 1 + kBodyAt) {
     static_assert(kBytes >= kMinWindowBytes);
-    *window_ = std::byte{0};
+    if (build::kEnabled) *window_ = std::byte{0};
   }
   WireSink(const WireSink&) = delete;
   WireSink& operator=(const WireSink&) = delete;
@@ -54,6 +54,7 @@ class WireSink final : public Sink {
   /// To be called often, from where the session is drained: takes in what the receiver asks for and sends it
   /// again, for one request at most. After `end` too, as long as the receiver may ask.
   void serve() {
+    if (!build::kEnabled) return;
     std::byte byte;
     while (port_.read({&byte, 1}) != 0) {
       const std::size_t count = asked_++;
@@ -71,6 +72,7 @@ class WireSink final : public Sink {
 
   /// Tells the receiver that nothing comes any more, after `finalize`.
   void end() {
+    if (!build::kEnabled) return;
     state_ = first_byte(Kind::ended);
     tell_state();
   }
@@ -225,7 +227,7 @@ class WireSink final : public Sink {
   std::uint32_t next_ = 0;    // number of the next frame
   std::uint32_t state_ = first_byte(Kind::state);
   std::size_t asked_ = 0;  // bytes since the last zero that came in
-  std::byte ask_[kAskBytes];
+  std::byte ask_[kAskBytes]{};
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -78,8 +78,7 @@ class RoutedSink final : public Sink {
 
   ChunkWriter& writer() { return writer_; }
 
-  /// After the last line of all journals: what comes under their names later begins anew. While nothing is
-  /// drained.
+  /// After the last line of all journals: what comes under their names later begins anew. While nothing is drained.
   [[nodiscard]] Status end_journals();
 
   /// As ConfigurableSink, for files on the disk.

@@ -15,8 +15,7 @@
 #include "src/attach/tensor_list.hpp"
 #include "src/attach/thread_table.hpp"
 
-/// A dump as attach.h has it. Order of locks: control, slots from the first on, model,
-/// loading, recorders.
+/// A dump as attach.h has it. Order of locks: control, slots from the first on, model, loading, recorders.
 struct opdump_attach {
  public:
   using FileDump = opdump::posix::BasicFileDump<opdump::attaching::AttachMemory>;

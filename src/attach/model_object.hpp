@@ -49,8 +49,7 @@ struct opdump_attach_model {
   void load();
   /// After `shut`, with all slots locked.
   void unload();
-  /// Before the dump stops or the model is unloaded: whether the dump lacks the card, which `write_card`
-  /// writes.
+  /// Before the dump stops or the model is unloaded: whether the dump lacks the card, which `write_card` writes.
   bool lacks_card();
   /// `sync`: the dump has stopped.
   void write_card(const opdump::attaching::CardPlace& place, bool sync);

@@ -11,8 +11,7 @@
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Gives each operator of a model a name of its own, and finds operators by name or by how they come up.
-/// Allocates.
+/// Gives each operator of a model a name of its own, and finds operators by name or by how they come up. Allocates.
 class OpNames {
  public:
   /// The name of the next operator, number `op`: `name` itself, or with a number behind it that makes it new.

@@ -26,8 +26,7 @@ struct CountedRoom {
   }
 };
 
-/// Makes at `to` what `from` says, with its lists in `room`; null: only looks at it. False for what is no
-/// operator.
+/// Makes at `to` what `from` says, with its lists in `room`; null: only looks at it. False for what is no operator.
 template <class Room>
 OPDUMP_APART_IF_LEAN bool take_op(const opdump_op& from, Room& room, OpDesc* to) {
   OpDesc op;

@@ -24,8 +24,7 @@ class JsonWriter {
   /// The key of the member that comes next.
   JsonWriter& key(std::string_view name);
 
-  /// The next member or element, or the closing bracket if that comes first, begins a new line after `blanks`
-  /// blanks.
+  /// The next member or element, or the closing bracket if that comes first, begins a new line after `blanks` blanks.
   JsonWriter& line(std::size_t blanks = 0);
 
   /// A string. Bytes that are not UTF-8 become the surrogates that Python's surrogateescape uses.

@@ -84,11 +84,10 @@ struct DataDumpCounts {
   std::uint32_t unknown = 0;        ///< events that are neither message nor mailbox
 };
 
-/// The device part of the dump of CANN's nano products: takes the messages of `libge_dbg` and the events of
-/// the dump mailbox, and captures each operator before its event is acknowledged. As far as is known, the
-/// files are those of the vendor's `libdatadump`: directory and names as the load message says, the head as
-/// the `.dbg` file describes the tensors, byte by byte, then the tensors. With `dump_data` `stats` they are
-/// its CSV files.
+/// The device part of the dump of CANN's nano products: takes the messages of `libge_dbg` and the events of the dump
+/// mailbox, and captures each operator before its event is acknowledged. As far as is known, the files are those of
+/// the vendor's `libdatadump`: directory and names as the load message says, the head as the `.dbg` file describes
+/// the tensors, byte by byte, then the tensors. With `dump_data` `stats` they are its CSV files.
 ///
 /// Refers to each load message until the unload message of that model has been taken: the sender keeps it
 /// until then. All models of one DataDump are on one device, that of the first load message.
@@ -144,9 +143,8 @@ class DataDump {
     return status;
   }
 
-  /// Does what `event` asks for, whatever it is. When this returns it may be acknowledged: all bytes of the
-  /// operator are in the ring or beyond, or the record is lost and counted; of a message nothing is left to
-  /// do.
+  /// Does what `event` asks for, whatever it is. When this returns it may be acknowledged: all bytes of the operator
+  /// are in the ring or beyond, or the record is lost and counted; of a message nothing is left to do.
   void take(const Event& event) {
     switch (kind_of(event)) {
       case EventKind::message:

@@ -218,10 +218,9 @@ std::unique_ptr<DeviceDump> device_dump;  ///< null: not begun
 
 extern "C" {
 
-/// Begins to take events on a thread of its own; 0. When it has begun already, 0 and nothing changes.
-/// Another number when events cannot be taken: without the two calls of the driver, memory or a thread. A
-/// config that is refused switches the dump off and is no error, because tasks with a dump flag wait until
-/// their events are acknowledged.
+/// Begins to take events on a thread of its own; 0. When it has begun already, 0 and nothing changes. Another number
+/// when events cannot be taken: without the two calls of the driver, memory or a thread. A config that is refused
+/// switches the dump off and is no error, because tasks with a dump flag wait until their events are acknowledged.
 [[gnu::visibility("default")]] std::uint32_t InitDataDump(void) {
   using namespace opdump::nano;
   const std::lock_guard lock(exported);

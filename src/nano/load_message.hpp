@@ -22,11 +22,10 @@
 ///
 ///     TLV    u32 tag, u32 bytes of the value, value
 ///
-/// The length that `rtMsgSend` and the receiver are given is that of the .dbg file alone; both TLVs lie
-/// behind it. The receiver may keep a pointer into a load message, and look at the TLVs again at each
-/// operator: the sender keeps the bytes as they are until it has sent the unload message. Source: the
-/// vendor's executor and the tests of its device part; where a 32-bit device differs, only the width of the
-/// address does.
+/// The length that `rtMsgSend` and the receiver are given is that of the .dbg file alone; both TLVs lie behind it.
+/// The receiver may keep a pointer into a load message, and look at the TLVs again at each operator: the sender keeps
+/// the bytes as they are until it has sent the unload message. Source: the vendor's executor and the tests of its
+/// device part; where a 32-bit device differs, only the width of the address does.
 
 namespace opdump::nano {
 
@@ -58,8 +57,7 @@ inline std::size_t load_message_bytes(const LoadMessage& message) {
   return message.description.size() + 2 * kTlvHeadBytes + kModelValueBytes + message.directory.size();
 }
 
-/// Writes `load_message_bytes(message)` bytes to `to`. A description or directory of 4 GiB and more has no
-/// message.
+/// Writes `load_message_bytes(message)` bytes to `to`. A description or directory of 4 GiB and more has no message.
 inline void write_load_message(std::byte* to, const LoadMessage& message) {
   copy_bytes(to, message.description);
   to += message.description.size();

@@ -40,8 +40,7 @@ struct LoadMemory {
   std::span<std::uint8_t> bits;   ///< as many
 };
 
-/// The models that are loaded on a device, in memory of the caller. Nothing of the messages is copied. One
-/// thread.
+/// The models that are loaded on a device, in memory of the caller. Nothing of the messages is copied. One thread.
 class LoadTable {
  public:
   static constexpr std::size_t kNoOp = SIZE_MAX;

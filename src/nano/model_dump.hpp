@@ -39,10 +39,9 @@ class ModelDump {
   ModelDump(const ModelDump&) = delete;
   ModelDump& operator=(const ModelDump&) = delete;
 
-  /// Before the runtime loads the model of the file `name`: reads its `.dbg` file in the dump path, marks the
-  /// wanted tasks of `load`, whose descriptions take `task_bytes`, and says in the log what matches and what
-  /// does not. `kInternalError` for a `.dbg` file that is missing or damaged, as the vendor's executor has
-  /// it.
+  /// Before the runtime loads the model of the file `name`: reads its `.dbg` file in the dump path, marks the wanted
+  /// tasks of `load`, whose descriptions take `task_bytes`, and says in the log what matches and what does not.
+  /// `kInternalError` for a `.dbg` file that is missing or damaged, as the vendor's executor has it.
   Code prepare(ModelLoad& load, std::size_t task_bytes, std::string_view name);
 
   /// After the runtime has loaded it as `model_id`: `step`, which must stay until `stop`, is the number of

@@ -1,6 +1,7 @@
 """Programs without a system: compiled by one call of the compiler, and run by QEMU."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -22,6 +23,12 @@ def build(root, board, startup, sources, program, *options):
     boards = root / 'tests/firmware/boards'
     run('arm-none-eabi-g++', *FLAGS, *options, f'-I{root}/include', f'-I{root}', *map(str, sources),
         str(boards / f'{startup}.cpp'), f'-L{boards}', f'-T{board}.ld', '-o', str(program))
+
+
+def opdump_symbols(program):
+    """What a program has of opdump: functions, data, tables of virtual functions."""
+    return [line for line in run('arm-none-eabi-nm', '-C', str(program)).splitlines()
+            if re.match(r'\w* +\w (?:[a-z ]+ for )?opdump(?:::|_)', line)]
 
 
 def execute(root, machine, program, qemu_options='', *arguments):

@@ -20,7 +20,7 @@ import time
 import unittest
 
 from budget import run
-from emulated import build, skip_without_tools
+from emulated import build, opdump_symbols, skip_without_tools
 
 # On boards too in the profile of the host, whose dump theirs are compared with.
 OPTIMISE = ['-O2', '-ffp-contract=off', '-DOPDUMP_PROFILE=full']
@@ -28,7 +28,7 @@ FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wundef
 CLANG = '-fno-threadsafe-statics -ffunction-sections -fdata-sections -nostdinc++ -Wno-unused-command-line-argument'.split()
 MIB = 1 << 20
 SIMDJSON = 'subprojects/packagecache/simdjson-3.0.1.tar.gz'
-MORE = {'mps2-an385': ['clang'], 'mps3-an547': ['json'], 'virt': ['json'], 'xilinx-zynq-a9': ['json']}
+MORE = {'mps2-an385': ['clang', 'off'], 'mps3-an547': ['json'], 'virt': ['json'], 'xilinx-zynq-a9': ['json']}
 STEPS = 20
 REFERENCE_STEPS = 700
 BOOTS = 4  # of one log; more would fill it
@@ -111,7 +111,7 @@ class Bench:
             sources = self.sources(name, board.ticks)
             if variant == 'clang':
                 sources = [self.clang_object(source) for source in sources]
-            parser = self.json_parser() if variant == 'json' else []
+            parser = self.json_parser() if variant == 'json' else ['-DOPDUMP_ENABLED=0'] if variant == 'off' else []
             build(self.root, name, board.startup, sources, program, *OPTIMISE, *board.cpu, *parser)
         return program
 
@@ -217,6 +217,19 @@ class FlashTest(unittest.TestCase):
             self.skipTest('clang++ is not installed')
         self.check_whole_run(name, 'clang')
 
+    def check_off(self, name):
+        """Without OPDUMP_ENABLED nothing of opdump is in the program, which leaves the flash alone."""
+        image = self.bench.folder / f'{name}.img'
+        BOARDS[name].write_image(image, self.bench.config.read_bytes())
+        before = image.read_bytes()
+        qemu = self.bench.start(name, image, STEPS, 'off')
+        text, errors = qemu.communicate()
+        self.assertEqual(qemu.returncode, 0, text + errors)
+        self.assertIn('of 20 images right, 0 records dumped, 0 lost', text)
+        self.assertEqual(image.read_bytes(), before)
+        self.assertEqual(opdump_symbols(self.bench.program(name, 'off')), [])
+        self.assertGreater(len(opdump_symbols(self.bench.program(name, 'gcc'))), 100)
+
     def check_kills(self, name):
         board, image = BOARDS[name], self.bench.folder / f'{name}.img'
         chance = random.Random(name)
@@ -253,7 +266,7 @@ def main():
     suite = unittest.TestSuite()
     checks = [(name, 'machine') for name in MACHINES] if kills else []
     for name in BOARDS if kills else ['mps2-an385']:
-        checks += [(name, what) for what in ('whole_run', 'kills', *(MORE.get(name, ()) if kills else ()))]
+        checks += [(name, what) for what in ('whole_run', 'kills', *(MORE.get(name, ()) if kills else ('off',)))]
     for name, what in checks:
         method = f'test_{name}_{what}'
         setattr(FlashTest, method, lambda self, name=name, what=what: getattr(self, f'check_{what}')(name))

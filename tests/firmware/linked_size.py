@@ -10,7 +10,7 @@ import shutil
 
 from budget import complaint, run
 from callgraph import CallGraph, frames_of
-from emulated import execute
+from emulated import execute, opdump_symbols
 from profiles import configurations
 
 CPU = ['-mcpu=cortex-m3', '-mthumb']
@@ -63,6 +63,11 @@ def measure(root, name, rule, virtual, folder, quick):
         complaints.append(f'{name} is linked with {", ".join(sorted(unwanted))}')
     if shutil.which('qemu-system-arm') is not None:
         execute(root, 'mps2-an385', program)
+    # Nothing of opdump may be left of what it is linked with, nor of the port's functions for flash.
+    off, _ = built(root, f'{name}-off', {**rule, 'knobs': [*rule.get('knobs', ()), 'OPDUMP_ENABLED=0']}, folder)
+    left = opdump_symbols(off) + [symbol for symbol in symbols_of(off) if '_flash' in symbol]
+    if left and rule['sources'][0].endswith('.cpp'):
+        complaints.append('\n  '.join([f'{name} without OPDUMP_ENABLED has', *left]))
     graph.add_frames(frames_of(program))
     graph.add_virtual(virtual, each=False, linked=symbols)
     figures = {'flash': flash_of(program)}

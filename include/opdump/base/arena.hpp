@@ -16,7 +16,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// frees the whole block. One thread at a time.
 class Arena {
  public:
-  explicit Arena(MutableBytes memory) : memory_(memory) {}
+  constexpr explicit Arena(MutableBytes memory) : memory_(memory) {}
 
   /// `count` value-initialised elements; `no_memory` when they do not fit, with nothing taken.
   template <class T>

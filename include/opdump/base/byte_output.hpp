@@ -29,8 +29,7 @@ class FieldWriter {
   std::byte* at_;
 };
 
-/// Passes bytes on in pieces as large as its memory; the last piece stays `pending()`. `Put` is
-/// `void(Bytes)`.
+/// Passes bytes on in pieces as large as its memory; the last piece stays `pending()`. `Put` is `void(Bytes)`.
 template <class Put>
 class ByteBatcher {
  public:

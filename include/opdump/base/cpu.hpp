@@ -45,10 +45,9 @@ inline constexpr bool kPassesCaches = true;
 inline constexpr bool kPassesCaches = false;
 #endif
 
-/// Copies `bytes`, bypassing this processor's caches where it can. Use it for more memory than fits the
-/// caches, and for lines that another processor has read and would have to give back first, if the two share
-/// no cache; it is slower for lines that this cache holds. Call `end_past_caches` before the store that tells
-/// others of the bytes.
+/// Copies `bytes`, bypassing this processor's caches where it can. Use it for more memory than fits the caches, and
+/// for lines that another processor has read and would have to give back first, if the two share no cache; it is
+/// slower for lines that this cache holds. Call `end_past_caches` before the store that tells others of the bytes.
 inline void copy_past_caches(std::byte* to, Bytes bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t kLine = 64;

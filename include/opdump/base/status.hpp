@@ -73,109 +73,67 @@ enum class Status : std::uint8_t {
   newer_version = 87,
 };
 
-/// The cause in a few words without a comma. Static text, which a program has that asks at run time.
+/// The statuses, each with its cause in a few words without a comma.
+inline constexpr struct StatusText {
+  Status status;
+  const char* text;
+} kStatusTexts[] = {
+    {Status::ok, "ok"},
+    {Status::not_initialised, "the session is not initialised"},
+    {Status::already_initialised, "the session is already initialised"},
+    {Status::model_not_loaded, "the model is not loaded"},
+    {Status::model_already_loaded, "the model is already loaded"},
+    {Status::step_open, "a step is still open"},
+    {Status::step_not_open, "no step is open"},
+    {Status::drainer_attached, "a drainer is attached or at work"},
+    {Status::recorder_busy, "the recorder is still in use"},
+    {Status::invalid_argument, "invalid argument"},
+    {Status::invalid_tensor, "the tensor holds fewer bytes than its shape and dtype need"},
+    {Status::no_such_op, "no operator of that index"},
+    {Status::name_too_long, "a name is too long"},
+    {Status::no_memory, "the memory handed over is too small"},
+    {Status::no_free_recorder, "no recorder is free"},
+    {Status::too_many_tensors, "the operator has too many tensors"},
+    {Status::too_many_configs, "too many configs have models loaded under them"},
+    {Status::unknown_dtype, "the tensor has no dtype or one that is none"},
+    {Status::uncountable_shape, "the tensor has a negative dim or more elements than can be counted"},
+    {Status::too_many_dims, "the tensor has too many dims"},
+    {Status::missing_argument, "an array or a report is missing"},
+    {Status::unrecordable, "a tensor or name that no record can hold"},
+    {Status::ring_full, "the ring is full"},
+    {Status::too_large, "the record's head does not fit the ring"},
+    {Status::timeout, "no room in the ring within the limit"},
+    {Status::unfinished, "given up before it was whole"},
+    {Status::degraded, "only a reduced form was kept"},
+    {Status::device_copy_failed, "copying from device memory failed"},
+    {Status::not_found, "no such file or directory"},
+    {Status::already_exists, "already exists"},
+    {Status::permission_denied, "permission denied"},
+    {Status::no_space, "no space left"},
+    {Status::file_too_large, "file too large"},
+    {Status::io_error, "input/output error"},
+    {Status::not_supported, "not supported here"},
+    {Status::too_many_objects, "too many objects open at once"},
+    {Status::library_missing, "driver missing"},
+    {Status::symbol_missing, "driver function missing"},
+    {Status::driver_failed, "driver call failed"},
+    {Status::wrong_device, "wrong device"},
+    {Status::not_registered, "unknown address"},
+    {Status::quota_exceeded, "the dump has all the room it may take"},
+    {Status::config_refused, "the config is refused"},
+    {Status::not_a_record, "not a dump record"},
+    {Status::truncated, "the bytes end too early"},
+    {Status::malformed, "malformed"},
+    {Status::not_a_plan, "not a compiled plan"},
+    {Status::wrong_byte_order, "the bytes are swapped"},
+    {Status::damaged, "the bytes are damaged"},
+    {Status::newer_version, "made by a newer version"},
+};
+
+/// Static text, which a program has that asks at run time.
 constexpr std::string_view status_text(Status status) {
-  switch (status) {
-    case Status::ok:
-      return "ok";
-    case Status::not_initialised:
-      return "the session is not initialised";
-    case Status::already_initialised:
-      return "the session is already initialised";
-    case Status::model_not_loaded:
-      return "the model is not loaded";
-    case Status::model_already_loaded:
-      return "the model is already loaded";
-    case Status::step_open:
-      return "a step is still open";
-    case Status::step_not_open:
-      return "no step is open";
-    case Status::drainer_attached:
-      return "a drainer is attached or at work";
-    case Status::recorder_busy:
-      return "the recorder is still in use";
-    case Status::invalid_argument:
-      return "invalid argument";
-    case Status::invalid_tensor:
-      return "the tensor holds fewer bytes than its shape and dtype need";
-    case Status::no_such_op:
-      return "no operator of that index";
-    case Status::name_too_long:
-      return "a name is too long";
-    case Status::no_memory:
-      return "the memory handed over is too small";
-    case Status::no_free_recorder:
-      return "no recorder is free";
-    case Status::too_many_tensors:
-      return "the operator has too many tensors";
-    case Status::too_many_configs:
-      return "too many configs have models loaded under them";
-    case Status::unknown_dtype:
-      return "the tensor has no dtype or one that is none";
-    case Status::uncountable_shape:
-      return "the tensor has a negative dim or more elements than can be counted";
-    case Status::too_many_dims:
-      return "the tensor has too many dims";
-    case Status::missing_argument:
-      return "an array or a report is missing";
-    case Status::unrecordable:
-      return "a tensor or name that no record can hold";
-    case Status::ring_full:
-      return "the ring is full";
-    case Status::too_large:
-      return "the record's head does not fit the ring";
-    case Status::timeout:
-      return "no room in the ring within the limit";
-    case Status::unfinished:
-      return "given up before it was whole";
-    case Status::degraded:
-      return "only a reduced form was kept";
-    case Status::device_copy_failed:
-      return "copying from device memory failed";
-    case Status::not_found:
-      return "no such file or directory";
-    case Status::already_exists:
-      return "already exists";
-    case Status::permission_denied:
-      return "permission denied";
-    case Status::no_space:
-      return "no space left";
-    case Status::file_too_large:
-      return "file too large";
-    case Status::io_error:
-      return "input/output error";
-    case Status::not_supported:
-      return "not supported here";
-    case Status::too_many_objects:
-      return "too many objects open at once";
-    case Status::library_missing:
-      return "driver missing";
-    case Status::symbol_missing:
-      return "driver function missing";
-    case Status::driver_failed:
-      return "driver call failed";
-    case Status::wrong_device:
-      return "wrong device";
-    case Status::not_registered:
-      return "unknown address";
-    case Status::quota_exceeded:
-      return "the dump has all the room it may take";
-    case Status::config_refused:
-      return "the config is refused";
-    case Status::not_a_record:
-      return "not a dump record";
-    case Status::truncated:
-      return "the bytes end too early";
-    case Status::malformed:
-      return "malformed";
-    case Status::not_a_plan:
-      return "not a compiled plan";
-    case Status::wrong_byte_order:
-      return "the bytes are swapped";
-    case Status::damaged:
-      return "the bytes are damaged";
-    case Status::newer_version:
-      return "made by a newer version";
+  for (const auto& known : kStatusTexts) {
+    if (known.status == status) return known.text;
   }
   return "unknown status";
 }

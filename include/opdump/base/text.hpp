@@ -93,8 +93,7 @@ OPDUMP_APART_IF_LEAN inline char* put_digits(char* to, std::uint32_t value, std:
   } else if constexpr (sizeof(std::size_t) < 8) {
     return put_four_digits(put_four_digits(to, value / 10000), value % 10000);
   } else {
-    // In lanes of 32, 16 and then 8 bits, the first digits in the lowest; each multiplication divides every
-    // lane.
+    // In lanes of 32, 16 and then 8 bits, the first digits in the lowest; each multiplication divides every lane.
     std::uint64_t lanes = value / 10000 | std::uint64_t{value % 10000} << 32;
     const std::uint64_t hundreds = (lanes * 10486 >> 20) & 0x0000007f'0000007f;
     lanes = hundreds | (lanes - hundreds * 100) << 16;

@@ -266,8 +266,8 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, Memory& memory, DumpCo
 /// a feature that this build has not, as OPDUMP_SMALL_CODE has no seal, no privacy and no triggers;
 /// `malformed`, not made by opdump; `no_memory`, the lists need more.
 [[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
-  // Cheaper than the defaults field by field: a plan sets every field but those that are empty without a
-  // feature.
+  if (!build::kEnabled) return Status::ok;
+  // Cheaper than the defaults field by field: a plan sets every field but those that are empty without a feature.
   std::memset(static_cast<void*>(&config), 0, sizeof config);
   Status status = open_plan(plan);
   if (status != Status::ok) return status;

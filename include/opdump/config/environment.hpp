@@ -34,11 +34,10 @@ struct ExceptionPlan {
   std::size_t ignored_count = 0;
 };
 
-/// Says what `config` and `environment` together ask for. ASCEND_DUMP_SCENE comes first, then
-/// NPU_COLLECT_PATH, which also names the directory, then the config: CANN reads the environment when the
-/// program starts. Otherwise the directory is the first usable one of ASCEND_DUMP_PATH and ASCEND_WORK_PATH,
-/// else `dump_path`, else the current one. Only exception dump depends on the environment. Source: CANN's
-/// server implementation.
+/// Says what `config` and `environment` together ask for. ASCEND_DUMP_SCENE comes first, then NPU_COLLECT_PATH, which
+/// also names the directory, then the config: CANN reads the environment when the program starts. Otherwise the
+/// directory is the first usable one of ASCEND_DUMP_PATH and ASCEND_WORK_PATH, else `dump_path`, else the current
+/// one. Only exception dump depends on the environment. Source: CANN's server implementation.
 inline ExceptionPlan plan_exceptions(const DumpConfig& config, Environment& environment) {
   ExceptionPlan plan;
   const auto ignore = [&plan](std::string_view variable) { plan.ignored[plan.ignored_count++] = variable; };

@@ -45,8 +45,7 @@ struct ConfigError {
   std::string file;
 };
 
-/// The refusal as "file:line:column: key: reason". `file` is the config given; `error.file` takes its place
-/// if set.
+/// The refusal as "file:line:column: key: reason". `file` is the config given; `error.file` takes its place if set.
 std::string to_string(const ConfigError& error, std::string_view file);
 
 /// The aclError that CANN returns for such a config: 100003 (file), 100006 (nested too deeply), 100009
@@ -135,8 +134,7 @@ const OptionReader* privacy_reader();
 const OptionReader* seal_reader();
 const OptionReader* trigger_reader();
 
-/// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are
-/// swapped.
+/// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are swapped.
 bool is_plan(std::string_view text);
 
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the

@@ -50,7 +50,7 @@ void clear(Byte& byte, unsigned bits) {
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t step) {
-  if (const Status status = join_step(plan, step); !build::kEnabled || status != Status::ok) return status;
+  if (const Status status = join_step(plan, step); status != Status::ok) return status;
   plan.next_step = step + 1;
   recorder_steps::count_to(plan, step);
   recorder_steps::count_step(plan, bits_ != nullptr);
@@ -63,7 +63,6 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint64_t step) {
-  if (!build::kEnabled) return Status::ok;
   if (plan.model == nullptr) return Status::model_not_loaded;
   if (own_plan() != nullptr) return Status::step_open;
   if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
@@ -77,7 +76,6 @@ inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint6
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::refuse(std::size_t op, Status cause) {
-  if (!build::kEnabled) return Status::ok;
   const ModelPlan* plan = own_plan();
   return captures(plan, op) ? refuse_wanted(*plan, op, cause) : not_captured(plan, op);
 }
@@ -95,7 +93,6 @@ template <class Memory>
 inline Status BasicRecorder<Memory>::capture_overflow(std::size_t op, std::span<const TensorView> inputs,
                                                       std::span<const TensorView> outputs,
                                                       const OverflowReport& report) {
-  if (!build::kEnabled) return Status::ok;
   // No config in force asks for overflows then.
   if constexpr (!build::kOverflow) return capture(op, inputs, outputs);
   const ModelPlan* plan = own_plan();
@@ -130,13 +127,11 @@ inline void BasicRecorder<Memory>::begin_op(std::size_t op, std::span<const Tens
 
 template <class Memory>
 inline void BasicRecorder<Memory>::end_op() {
-  if (!build::kEnabled) return;
   if_here(running_, [](auto& running) { running.op = nullptr; });
 }
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::capture_failure() {
-  if (!build::kEnabled) return Status::ok;
   if constexpr (!build::kFaults) return Status::not_supported;
   const ModelPlan* plan = open_plan();
   if (plan == nullptr) return Status::step_not_open;
@@ -152,7 +147,6 @@ inline Status BasicRecorder<Memory>::capture_failure() {
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::end_step() {
-  if (!build::kEnabled) return Status::ok;
   if (own_plan() == nullptr) return Status::step_not_open;
   if constexpr (!build::kLean && kAlways<Memory>) {
     if (own_plan()->triggers != nullptr && bits_ != nullptr) [[unlikely]]
@@ -168,7 +162,7 @@ inline Status BasicRecorder<Memory>::end_step() {
 template <class Memory>
 inline void BasicRecorder<Memory>::finish_step([[maybe_unused]] const ModelPlan& plan,
                                                [[maybe_unused]] std::uint64_t step) {
-  if constexpr (build::kEnabled && !build::kLean && kAlways<Memory>) {
+  if constexpr (!build::kLean && kAlways<Memory>) {
     const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
     if (plan.triggers == nullptr || !on || !plan.steps.contains(step)) return;
     sender().set_step(step);
@@ -212,7 +206,7 @@ inline Status BasicRecorder<Memory>::not_captured(const ModelPlan* plan, std::si
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::no_single_ops() const {
-  return build::kEnabled && sender().feed().is_attached_to(nullptr) ? Status::invalid_argument : Status::ok;
+  return sender().feed().is_attached_to(nullptr) ? Status::invalid_argument : Status::ok;
 }
 
 template <class Memory>

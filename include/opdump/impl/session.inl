@@ -1,6 +1,5 @@
 #pragma once
-// The bodies of session.hpp, which includes this file at its end. `inline` as in the class: size depends on
-// it.
+// The bodies of session.hpp, which includes this file at its end. `inline` as in the class: size depends on it.
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 

@@ -65,8 +65,7 @@ inline std::uint64_t bin_bytes(const TensorView& tensor) {
   return std::min(tensor.bytes, whole + (rest + 7) / 8);
 }
 
-/// Writes a file for each tensor, named
-/// `{name}_{input|output}_{index}_shape_{dim}_{dim}_{dtype}_{format}.bin`.
+/// Writes a file for each tensor, named `{name}_{input|output}_{index}_shape_{dim}_{dim}_{dtype}_{format}.bin`.
 class BinFormat final : public RecordFormat {
  public:
   bool one_tensor() const override { return true; }

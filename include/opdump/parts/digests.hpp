@@ -22,11 +22,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reduces tensors to digests, and records to entries of one file per dump (digest_table.hpp), for configs
 /// with `"opdump": {"digest": ...}`. Not in a session of a build with OPDUMP_SMALL_CODE.
 ///
-/// The names and shapes of an operator are written once, and again after 16 times as many bytes of digests.
-/// Records wait in the object until a ring is empty or `kBatchBytes` are full, so that a record takes its
-/// digests, one byte or two, and its share of about 20 bytes of a batch: `hold` makes that share small where
-/// a step has few operators. `kOps` operators are remembered at a time, 8 bytes each; with more of them,
-/// names are written more often.
+/// The names and shapes of an operator are written once, and again after 16 times as many bytes of digests. Records
+/// wait in the object until a ring is empty or `kBatchBytes` are full, so that a record takes its digests, one byte
+/// or two, and its share of about 20 bytes of a batch: `hold` makes that share small where a step has few operators.
+/// `kOps` operators are remembered at a time, 8 bytes each; with more of them, names are written more often.
 template <class Memory, std::size_t kOps = 128, std::size_t kBatchBytes = 512>
 class DigestReduction final : public TensorReduction {
   static_assert(kOps >= 2 && kOps <= 0x10000 && kBatchBytes >= 128);

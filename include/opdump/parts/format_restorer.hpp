@@ -22,14 +22,12 @@ constexpr Format framework_format(Format device_format, std::size_t original_ran
 /// size of the tensor. `kBoxBytes` must hold a block of the format: up to 4096 bytes for elements of 16
 /// bytes. Where the framework has 4 dims, NDC1HWC0 and FRACTAL_Z_3D are taken for one deep.
 ///
-/// Left as they are: all with OPDUMP_SMALL_CODE; tensors without an original shape or with one that does not
-/// fit, elements below a byte, weights in groups, blocks larger than `kBoxBytes`. The elements keep their
-/// dtype.
+/// Left as they are: all with OPDUMP_SMALL_CODE; tensors without an original shape or with one that does not fit,
+/// elements below a byte, weights in groups, blocks larger than `kBoxBytes`. The elements keep their dtype.
 ///
-/// The device's memory is read in runs, and in parts more than once: where an axis that is split into blocks
-/// goes before others, as in NC1HWC0, each element comes as often as its block has elements unless the box
-/// holds a whole row of blocks. The elements of C1HWNCoC0 are read one by one, from the diagonals of its
-/// blocks.
+/// The device's memory is read in runs, and in parts more than once: where an axis that is split into blocks goes
+/// before others, as in NC1HWC0, each element comes as often as its block has elements unless the box holds a whole
+/// row of blocks. The elements of C1HWNCoC0 are read one by one, from the diagonals of its blocks.
 template <class Memory, std::size_t kRecorders = 1, std::size_t kBoxBytes = 32 * 1024>
 class FormatRestorer final : public Restorer {
  public:

@@ -27,7 +27,7 @@ template <class Memory>
 class OverflowScan final : public OverflowCheck {
  public:
   /// `kernel` may be null; see `non_finite_kernel`.
-  explicit OverflowScan(Memory& memory, NonFiniteKernel kernel = nullptr)
+  constexpr explicit OverflowScan(Memory& memory, NonFiniteKernel kernel = nullptr)
       : memory_(memory), kernel_(kernel) {}
 
   Result<bool> overflowed([[maybe_unused]] const OpDesc& op, const CapturedTensors& tensors,

@@ -9,9 +9,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A clock over another one, for a device that learns the calendar's time late, from a network or a
-/// satellite. Until `set` it shows what the other one shows. Any context may read it, interrupts too, without
-/// a lock.
+/// A clock over another one, for a device that learns the calendar's time late, from a network or a satellite. Until
+/// `set` it shows what the other one shows. Any context may read it, interrupts too, without a lock.
 ///
 ///     SettableClock clock(ticks);
 ///     ...

@@ -43,7 +43,7 @@ template <class Memory, bool kDigests = true, bool kTables = true>
 class StatisticsReduction final : public Reduction {
  public:
   /// `kernels` may be null, and must stay as long as this object.
-  explicit StatisticsReduction(Memory& memory, const StatisticsKernels* kernels = nullptr)
+  constexpr explicit StatisticsReduction(Memory& memory, const StatisticsKernels* kernels = nullptr)
       : memory_(memory), kernels_(kernels) {}
 
   std::uint32_t bytes_per_tensor(const TargetForm&) const override { return kBytes; }

@@ -18,13 +18,12 @@ struct SurvivorParts {
   JournalDetail journal = JournalDetail::records;
 };
 
-/// Writes the records that the last boot left in `ring_memory` to the sink, under the names that they would
-/// have had, and syncs the sink. Call it before the memory is given to a recorder again. The records are in a
-/// journal of their own that is not closed, because their dump never was. A record is left out if its first
-/// chunk had been drained before the reset, or if its head is not in the ring (`add_recorder` with memory for
-/// heads). Returns the number of records written; else `malformed` when the memory holds no ring, as after
-/// power was off, or the sink's last error. Needs OPDUMP_SURVIVE_RESET (`not_supported`). About 1 KiB of
-/// stack.
+/// Writes the records that the last boot left in `ring_memory` to the sink, under the names that they would have had,
+/// and syncs the sink. Call it before the memory is given to a recorder again. The records are in a journal of their
+/// own that is not closed, because their dump never was. A record is left out if its first chunk had been drained
+/// before the reset, or if its head is not in the ring (`add_recorder` with memory for heads). Returns the number of
+/// records written; else `malformed` when the memory holds no ring, as after power was off, or the sink's last error.
+/// Needs OPDUMP_SURVIVE_RESET (`not_supported`). About 1 KiB of stack.
 inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const SurvivorParts& parts) {
 #if OPDUMP_SURVIVE_RESET
   Ring ring;

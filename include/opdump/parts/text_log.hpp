@@ -21,8 +21,7 @@ constexpr void for_each_not_done(const DumpConfig& config, Use use) {
 inline constexpr std::string_view kNoDataOps =
     "Data operators that feed the chosen ones are not captured, as the model does not tell its producers";
 
-/// Says in words what a session's configs ask for in vain, what each model will cost, and which tensors are
-/// faulty:
+/// Says in words what a session's configs ask for in vain, what each model will cost, and which tensors are faulty:
 ///
 ///     config: what kernels print is not captured
 ///     model "digits": 3 rules, 41 of 214 ops match, about 1.9 MB per step; the partition lasts 12 steps

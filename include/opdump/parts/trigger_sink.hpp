@@ -187,9 +187,8 @@ class TriggerSink final : public Sink {
     return all;
   }
 
-  /// Fires the triggers that the config gives the program under `name`, as of the step that has begun last.
-  /// Calls that the drainer has not come to count as one. `invalid_argument` when there is none. Any
-  /// context.
+  /// Fires the triggers that the config gives the program under `name`, as of the step that has begun last. Calls
+  /// that the drainer has not come to count as one. `invalid_argument` when there is none. Any context.
   Status fire(std::string_view name) {
     bool any = false;
     for (std::size_t i = 0; i < rules_.size(); ++i) {

@@ -34,9 +34,8 @@ struct TriggeredPlan {
   std::uint32_t step_before = UINT32_MAX;
 };
 
-/// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are
-/// captured, and tells a TriggerSink what fires. An operator that none names costs nothing. At unwanted steps
-/// nothing is looked at.
+/// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are captured, and
+/// tells a TriggerSink what fires. An operator that none names costs nothing. At unwanted steps nothing is looked at.
 ///
 /// Steps "in a row" are those that are looked at: a step that the config does not want, or that the program
 /// passes over, counts as none and does not end the row. A wanted step in which the operator does not come,

@@ -12,8 +12,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The elements of a tensor in the framework's format, copied from a tensor that lies in a format of the
-/// device.
+/// The elements of a tensor in the framework's format, copied from a tensor that lies in a format of the device.
 class RestoredElements {
  public:
   /// Fills `to` with whole elements of `tensor`, from its byte `at` on, which is the first byte of an
@@ -96,10 +95,9 @@ template <class Memory>
   return status;
 }
 
-/// With OPDUMP_SMALL_CODE, whatever looks at the elements of a tensor gets them from here: `take(to, piece,
-/// bytes)` is given the elements without padding, little-endian, on the stack and a few at a time.
-/// `invalid_tensor` for a tensor with fewer bytes than its shape needs; other errors are those of
-/// `memory.copy`.
+/// With OPDUMP_SMALL_CODE, whatever looks at the elements of a tensor gets them from here: `take(to, piece, bytes)`
+/// is given the elements without padding, little-endian, on the stack and a few at a time. `invalid_tensor` for a
+/// tensor with fewer bytes than its shape needs; other errors are those of `memory.copy`.
 template <class Memory>
 [[nodiscard]] Status read_pieces(Memory& memory, const TensorView& tensor, void* to,
                                  void (*take)(void* to, const std::byte* piece, std::size_t bytes)) {

@@ -11,8 +11,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Takes one line without its end, which is good during the call. Must not call back into the object that
-/// calls it.
+/// Takes one line without its end, which is good during the call. Must not call back into the object that calls it.
 using LogHook = void (*)(void* context, std::string_view line);
 
 /// Hears of each overwrite. Called on the recorder's thread or interrupt; must not block for long.
@@ -39,9 +38,8 @@ class SessionLog {
   /// `config`, which is active, has been resolved against the model of `plan`.
   virtual void model_loaded(const DumpConfig& config, const ModelPlan& plan) = 0;
 
-  /// A config asked for `what`, and it was never captured. Names are reported when a model is loaded that
-  /// should have them, all else when the model is unloaded or the config is no longer in force. Not with
-  /// OPDUMP_SMALL_CODE.
+  /// A config asked for `what`, and it was never captured. Names are reported when a model is loaded that should have
+  /// them, all else when the model is unloaded or the config is no longer in force. Not with OPDUMP_SMALL_CODE.
   virtual void never_captured([[maybe_unused]] const NeverCaptured& what) {}
 
   /// A tensor of a wanted operator is faulty: the first one that lost a record as `invalid`, once per

@@ -39,8 +39,7 @@ class NanoReader {
   std::uint32_t input_count() const { return counts_[0]; }
   std::uint32_t output_count() const { return counts_[1]; }
 
-  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()`
-  /// gives.
+  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()` gives.
   bool next(NanoTensor& tensor) {
     if (status_ != Status::ok) return false;
     while (role_ < 2 && index_ == counts_[role_]) {

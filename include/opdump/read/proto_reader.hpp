@@ -52,8 +52,7 @@ class ProtoReader {
   std::string_view version() const { return version_; }
   std::string_view op_name() const { return op_name_; }
 
-  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()`
-  /// gives.
+  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()` gives.
   bool next(RecordTensor& tensor) {
     for (; part_ < kBufferPart; start_part()) {
       for (ProtoField field; next_in(message_, field);) {
@@ -65,8 +64,7 @@ class ProtoReader {
     return false;
   }
 
-  /// Gives the next buffer or workspace, buffers first. Call it only after `next(RecordTensor&)` has returned
-  /// false.
+  /// Gives the next buffer or workspace, buffers first. Call it only after `next(RecordTensor&)` has returned false.
   bool next(RecordBlob& blob) {
     for (; part_ < kParts; start_part()) {
       for (ProtoField field; next_in(message_, field);) {

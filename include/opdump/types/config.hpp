@@ -460,8 +460,7 @@ constexpr bool has_table_row(DType dtype) {
   return dtype != DType::complex32 && dtype != DType::complex64 && dtype != DType::complex128;
 }
 
-/// Whether each tensor is a record of its own. `one_tensor`: a file holds one tensor; false: a file holds a
-/// record.
+/// Whether each tensor is a record of its own. `one_tensor`: a file holds one tensor; false: a file holds a record.
 template <class Form>
 constexpr bool splits_records(const Form& form, bool one_tensor) {
   if (digest_bytes(form) != 0) return false;

@@ -53,8 +53,7 @@ enum class DType : std::uint8_t {
   string_ref,
   resource,
   variant,
-  // No vendor's dump format has a code for these: see DTypeInfo. Builds with OPDUMP_SMALL_CODE do not know
-  // them.
+  // No vendor's dump format has a code for these: see DTypeInfo. Builds with OPDUMP_SMALL_CODE do not know them.
   uint4,
   float8_e4m3fnuz,
   float8_e5m2fnuz,

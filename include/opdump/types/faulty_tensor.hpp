@@ -54,8 +54,7 @@ constexpr bool has_spare_bytes(const TensorView& tensor, std::uint64_t needed) {
          (tensor.bytes - needed > kPadding || tensor.shape.empty());
 }
 
-/// A tensor with a fault, and the operator that it belongs to. Refers to everything, for the time of the
-/// call.
+/// A tensor with a fault, and the operator that it belongs to. Refers to everything, for the time of the call.
 struct FaultyTensor {
   TensorFault fault = TensorFault::none;
   bool is_output = false;

@@ -30,8 +30,7 @@ struct OpDesc {
   std::string_view type{};
   std::uint32_t task_id = 65535;    ///< 65535: the runtime has none
   std::uint32_t stream_id = 65535;  ///< 65535: the runtime has none
-  /// Operators of the framework that were fused into this one; the `layer` entries of a config match these
-  /// names too.
+  /// Operators of the framework that were fused into this one; the `layer` entries of a config match these names too.
   std::span<const std::string_view> original_names{};
   OpLevel level = OpLevel::both;
   std::span<const OpAttribute> attributes{};

@@ -16,8 +16,7 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
-/// All but the tensors that the config leaves out, or a trigger looks at the operator; in a plan that does
-/// not watch.
+/// All but the tensors that the config leaves out, or a trigger looks at the operator; in a plan that does not watch.
 inline constexpr std::uint8_t kLeaveOut = 8;
 // What has not been captured so far of a listed operator; in a plan that does not watch.
 inline constexpr std::uint8_t kNotRun = 16;

@@ -16,9 +16,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// An operator's byte in a plan that watches: whether the operator is watched, and of which entries of the
-/// config's list it is the watched operator or a suspect. The first three entries have a bit each, all others
-/// share one.
+/// An operator's byte in a plan that watches: whether the operator is watched, and of which entries of the config's
+/// list it is the watched operator or a suspect. The first three entries have a bit each, all others share one.
 inline constexpr std::uint8_t kWatched = 8;
 /// It has not run so far.
 inline constexpr std::uint8_t kWatchNotRun = 1;
@@ -61,10 +60,9 @@ constexpr std::uint8_t watch_bits(std::span<const ModelRule> rules, const OpDesc
   return watched != 0 ? watched : suspected;
 }
 
-/// Watching finds out which operator overwrites the output of another: after each suspect (`layer`) the
-/// recorder looks again at the outputs of the watched operators. An operator's byte in the plan says of which
-/// entries of the config's list it is a suspect, so that each watched operator is looked at after its own
-/// suspects.
+/// Watching finds out which operator overwrites the output of another: after each suspect (`layer`) the recorder
+/// looks again at the outputs of the watched operators. An operator's byte in the plan says of which entries of the
+/// config's list it is a suspect, so that each watched operator is looked at after its own suspects.
 
 /// A watched operator's output that has changed since the last look, and the operator that ran in between.
 struct Overwrite {

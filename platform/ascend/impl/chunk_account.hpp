@@ -76,8 +76,7 @@ class ChunkAccount {
     char name[kMostNeverTextBytes];
   };
 
-  /// Calls `use(number, rule, layer)` for each name of the config; without a layer for a rule that names a
-  /// model.
+  /// Calls `use(number, rule, layer)` for each name of the config; without a layer for a rule that names a model.
   template <class Use>
   static void for_each(const DumpConfig& config, Use use) {
     std::size_t number = 0;

@@ -20,9 +20,8 @@
 namespace opdump::ascend {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Makes objects of a sink of what comes out of the ring, and tells the journals, one for each device and
-/// dump directory. In them each slot is a recorder; one more stands for files that had none. For the drain
-/// context.
+/// Makes objects of a sink of what comes out of the ring, and tells the journals, one for each device and dump
+/// directory. In them each slot is a recorder; one more stands for files that had none. For the drain context.
 class ChunkFiles {
  public:
   using Journal = BasicJournal<build::kJournal>;

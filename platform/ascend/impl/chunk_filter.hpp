@@ -23,8 +23,7 @@ constexpr bool is_layer(std::string_view layer, const OpDesc& op, const ChunkNam
          is_file_form(name.op_name, layer);
 }
 
-/// Whether `rule` takes the operator. Which operators lie in a range only CANN can tell, who knows their
-/// order.
+/// Whether `rule` takes the operator. Which operators lie in a range only CANN can tell, who knows their order.
 constexpr bool takes(const ModelRule& rule, const OpDesc& op, const ChunkName& name) {
   if (matches(rule, op) || (rule.extras != nullptr && !rule.extras->ranges.empty())) return true;
   for (const std::string_view layer : rule.layers) {

@@ -46,9 +46,8 @@ void LostBlocks::mark() {
   }
 }
 
-/// Whether no more blocks were unreadable to a mount, which passed over so many numbers, than `known` to
-/// those before. Several mounts may have passed over them, but each has left a header with a number of its
-/// own.
+/// Whether no more blocks were unreadable to a mount, which passed over so many numbers, than `known` to those
+/// before. Several mounts may have passed over them, but each has left a header with a number of its own.
 bool LostBlocks::is_known(std::uint32_t unread, std::optional<std::uint32_t> known, std::uint32_t passed) {
   if (!known || unread <= *known) return true;
   return *known != 0 && unread % *known == 0 && passed % kUnreadableNumbers >= unread / *known - 1;

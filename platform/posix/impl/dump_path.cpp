@@ -13,8 +13,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 namespace {
 
-/// What to do about a directory that is missing. No shell has expanded the path, so '~' and '$' are still in
-/// it.
+/// What to do about a directory that is missing. No shell has expanded the path, so '~' and '$' are still in it.
 std::string advice(const std::string& path) {
   if (path.starts_with('~') || path.find('$') != std::string::npos)
     return "; '~' and '$' stand for themselves here, nothing expands them: write the whole path";

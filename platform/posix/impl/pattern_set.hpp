@@ -15,8 +15,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// beginning of a name is computed when a name first reaches it, and kept. Uses the heap.
 class PatternSet {
  public:
-  /// Gives `pattern`, which must stay as long as the set, the next number, from 0 on. Before the first
-  /// `match`.
+  /// Gives `pattern`, which must stay as long as the set, the next number, from 0 on. Before the first `match`.
   void add(const NamePattern& pattern);
 
   std::size_t size() const { return used_.size(); }

@@ -107,8 +107,7 @@ class FutexEvent {
     const KeptErrno kept;
     // release: the thread that takes the event sees what was done before; pairs with the acquire in `take`.
     set_.store(1, std::memory_order_release);
-    // Wakes even if the event was set before: this call may have interrupted a `set` that has not woken
-    // anyone yet.
+    // Wakes even if the event was set before: this call may have interrupted a `set` that has not woken anyone yet.
     syscall(SYS_futex, &set_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
 

@@ -14,8 +14,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether a config wants constants: on CPU and GPU, if it wants outputs; MindSpore counts constants as
-/// outputs.
+/// Whether a config wants constants: on CPU and GPU, if it wants outputs; MindSpore counts constants as outputs.
 constexpr bool wants_constants(const DumpConfig& config) {
   return is_cpu(config.form.layout) && config.mode != DumpMode::input;
 }

@@ -148,9 +148,8 @@ constexpr std::size_t mindspore_name_bytes(std::size_t net_name_bytes, std::size
                                        });
 }
 
-/// Writes `acl_dump_{device}.json` in the dump path: what MindSpore asks CANN to dump of whole graphs at
-/// `step`; MindSpore leaves the file of the last step. It lists the wanted operators of `plan` if the config
-/// names operators.
+/// Writes `acl_dump_{device}.json` in the dump path: what MindSpore asks CANN to dump of whole graphs at `step`;
+/// MindSpore leaves the file of the last step. It lists the wanted operators of `plan` if the config names operators.
 [[nodiscard]] inline Status write_acl_dump(Sink& sink, const DumpConfig& config, const ModelPlan& plan,
                                            std::uint32_t device_id, std::uint64_t step) {
   char memory[80];
@@ -191,10 +190,9 @@ constexpr std::size_t mindspore_name_bytes(std::size_t net_name_bytes, std::size
   });
 }
 
-/// Writes `{type}.{name}.json` beside the tensors that operator `op` has at `step`: its attributes, sorted by
-/// name, or null. `type` is the part of the full name between the last slash and the last dash, or the
-/// operator's type if that part is empty. `memory` is for the names: `mindspore_name_bytes`, else
-/// `name_too_long`.
+/// Writes `{type}.{name}.json` beside the tensors that operator `op` has at `step`: its attributes, sorted by name,
+/// or null. `type` is the part of the full name between the last slash and the last dash, or the operator's type if
+/// that part is empty. `memory` is for the names: `mindspore_name_bytes`, else `name_too_long`.
 [[nodiscard]] inline Status write_kernel_args(Sink& sink, const DumpConfig& config, std::uint32_t model_id,
                                               const OpDesc& op, std::uint64_t step, std::span<char> memory) {
   TextWriter directory(memory);

@@ -37,10 +37,9 @@ inline std::uint32_t next_step_folder(const std::string& directory) {
   return next;
 }
 
-/// `config` as it is dumped when there are dumps of earlier runs at its place: in MindSpore Lite's layout,
-/// whose names tell no time, steps are counted from the first folder that is free, so that nothing is in the
-/// way. A config that asks for certain steps stays as it is. Source: MindSpore Lite's tool makes the next
-/// folder for each run.
+/// `config` as it is dumped when there are dumps of earlier runs at its place: in MindSpore Lite's layout, whose
+/// names tell no time, steps are counted from the first folder that is free, so that nothing is in the way. A config
+/// that asks for certain steps stays as it is. Source: MindSpore Lite's tool makes the next folder for each run.
 inline DumpConfig behind_earlier_runs(const DumpConfig& config) {
   DumpConfig placed = config;
   if (config.form.layout != Layout::mindspore_lite || !config.steps.every_step()) return placed;

@@ -8,12 +8,11 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Keeps room on the disk for the next lines of journals, so that a full disk refuses records and still takes
-/// the lines that tell of them: a sixteenth of the file system, 4 to 64 KiB for each journal that is not
-/// closed. Linux reserves it behind the end of the journal (FALLOC_FL_KEEP_SIZE), where it is in no file's
-/// size; on ext4 and XFS a journal whose writer crashed keeps it until the file is removed. Where the file
-/// system has no such call, records are refused while less than that is free, which is looked up after each
-/// quarter of it.
+/// Keeps room on the disk for the next lines of journals, so that a full disk refuses records and still takes the
+/// lines that tell of them: a sixteenth of the file system, 4 to 64 KiB for each journal that is not closed. Linux
+/// reserves it behind the end of the journal (FALLOC_FL_KEEP_SIZE), where it is in no file's size; on ext4 and XFS a
+/// journal whose writer crashed keeps it until the file is removed. Where the file system has no such call, records
+/// are refused while less than that is free, which is looked up after each quarter of it.
 class JournalRoom {
  public:
   /// What is kept for one journal.
@@ -28,8 +27,7 @@ class JournalRoom {
   /// Of the journal, whose status this is.
   Room& of(const struct stat& status);
 
-  /// Whether the journal may take `more` bytes as they are. Otherwise the disk is full and half of the room is
-  /// used.
+  /// Whether the journal may take `more` bytes as they are. Otherwise the disk is full and half of the room is used.
   bool take(int file, const struct stat& status, std::uint64_t more);
 
   /// After the journal's end was moved to `size`.

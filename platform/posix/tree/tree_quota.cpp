@@ -54,8 +54,7 @@ std::size_t bytes_above_dump(const ObjectName& name) {
   return bytes < kTimeDigits ? 0 : bytes - kTimeDigits;
 }
 
-/// Microseconds of the moment a record was made: from its name, or when a number stands for that, from its
-/// file.
+/// Microseconds of the moment a record was made: from its name, or when a number stands for that, from its file.
 std::uint64_t stamp_of(std::string_view name, const struct stat& status) {
   std::uint64_t stamp = 0;
   for (std::size_t dot; (dot = name.find('.')) != name.npos;) {

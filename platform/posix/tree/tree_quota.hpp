@@ -93,8 +93,7 @@ class TreeQuota {
   /// Whether `more` bytes of a journal leave it so little that losses are to be counted, no longer named.
   bool is_short_for_journals(std::uint64_t more) const;
 
-  /// Makes room for `bytes` of rows in a `mapping.csv`, which `is_new` or not. `quota_exceeded` when there is
-  /// none.
+  /// Makes room for `bytes` of rows in a `mapping.csv`, which `is_new` or not. `quota_exceeded` when there is none.
   [[nodiscard]] Status admit_rows(bool is_new, std::uint64_t bytes);
 
   /// Says that the dump's directory exists and is written to: others must not remove it.

@@ -18,10 +18,9 @@
 
 #include "opdump/attach.hpp"
 
-/// Dumps what Arm NN computes, in its stock libraries, by its debug layers. C++17 with exceptions; needs Arm
-/// NN's own headers. While no config asks for a layer of the network, Arm NN is told nothing. Otherwise it
-/// puts a debug layer behind each layer, which copies what that one has computed: all of them pay for one
-/// that is dumped.
+/// Dumps what Arm NN computes, in its stock libraries, by its debug layers. C++17 with exceptions; needs Arm NN's own
+/// headers. While no config asks for a layer of the network, Arm NN is told nothing. Otherwise it puts a debug layer
+/// behind each layer, which copies what that one has computed: all of them pay for one that is dumped.
 ///
 ///     opdump::attach::Dump dump;                       // the config that OPDUMP_CONFIG names
 ///     opdump::arm_nn::Tap tap(dump, "net", *network);   // outlives what it loads

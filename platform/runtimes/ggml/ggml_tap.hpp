@@ -120,12 +120,11 @@ inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor) {
                                                  static_cast<std::uint32_t>(ggml_type_size(tensor.type))));
 }
 
-/// Captures the nodes of one model's graphs. An operator is a node that computes something: its name, what it
-/// does (GGML_OP_MUL_MAT is MUL_MAT), and how often both have come up in the step tell it apart, so that
-/// prompt and single tokens share operators though their shapes differ. Inputs are a node's sources as they
-/// are once it has run; one that the node writes over, or that the backend has repacked, is given as a tensor
-/// without elements. The tap outlives the context or scheduler that it is set in, and is used by one graph at
-/// a time.
+/// Captures the nodes of one model's graphs. An operator is a node that computes something: its name, what it does
+/// (GGML_OP_MUL_MAT is MUL_MAT), and how often both have come up in the step tell it apart, so that prompt and single
+/// tokens share operators though their shapes differ. Inputs are a node's sources as they are once it has run; one
+/// that the node writes over, or that the backend has repacked, is given as a tensor without elements. The tap
+/// outlives the context or scheduler that it is set in, and is used by one graph at a time.
 class Tap {
  public:
   Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {

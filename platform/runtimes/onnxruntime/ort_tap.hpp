@@ -29,8 +29,7 @@
 namespace opdump::onnxruntime {
 
 struct Options {
-  /// False: of what an operator reads and the model holds, such as weights, nothing is dumped but that it is
-  /// there.
+  /// False: of what an operator reads and the model holds, such as weights, nothing is dumped but that it is there.
   bool constants = true;
   /// A model of at most as many bytes is optimised once more without taps, when some are wanted, to learn
   /// which of them change what ONNX Runtime fuses. Of a larger one, all taps count as such.

@@ -51,8 +51,7 @@ inline std::int32_t dtype_of(int depth, int target = cv::dnn::DNN_TARGET_CPU) {
   }
 }
 
-/// Adds `blob` with its strides; channels, where it has several, are its innermost dim. It stays the
-/// caller's.
+/// Adds `blob` with its strides; channels, where it has several, are its innermost dim. It stays the caller's.
 inline void add(attach::Tensors& tensors, const cv::Mat& blob, int target = cv::dnn::DNN_TARGET_CPU) {
   std::vector<std::int64_t> dims, strides;
   for (int i = 0; i < blob.dims; ++i) {
@@ -72,12 +71,11 @@ inline std::string name_in_file(const std::string& layer) {
   return layer.compare(0, 9, "onnx_node") == 0 && mark != std::string::npos ? layer.substr(mark + 1) : layer;
 }
 
-/// Captures the layers of one network. An operator is a layer, whose name is OpenCV's; a config may name it
-/// as the file does, too. Inputs are seen as outputs are: a tapped layer does not compute in place. Nor is it
-/// fused with its neighbours, so that its result may differ in the last bits from what OpenCV computes fused;
-/// `net.enableFusion(false)` makes both the same. A tapped layer runs on the CPU or by OpenCL, whatever
-/// backend the network prefers. A network that runs on several threads at a time is none: OpenCV forbids
-/// that.
+/// Captures the layers of one network. An operator is a layer, whose name is OpenCV's; a config may name it as the
+/// file does, too. Inputs are seen as outputs are: a tapped layer does not compute in place. Nor is it fused with its
+/// neighbours, so that its result may differ in the last bits from what OpenCV computes fused;
+/// `net.enableFusion(false)` makes both the same. A tapped layer runs on the CPU or by OpenCL, whatever backend the
+/// network prefers. A network that runs on several threads at a time is none: OpenCV forbids that.
 class Tap {
  public:
   Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {}

@@ -23,8 +23,7 @@ constexpr ByteWord eight_times(char c) {
   return ByteWord{0x0101010101010101} * static_cast<unsigned char>(c);
 }
 
-/// Not zero when a byte of `word` is zero; then the lowest bit set is the highest bit of the lowest zero
-/// byte.
+/// Not zero when a byte of `word` is zero; then the lowest bit set is the highest bit of the lowest zero byte.
 constexpr ByteWord zero_bytes(ByteWord word) {
   return (word - eight_times(1)) & ~word & eight_times('\x80');
 }

@@ -99,12 +99,11 @@ Flaw find_bad_string(std::string_view text) {
 
 }  // namespace
 
-/// Walks the text once, front to back, and visits every value: On-Demand checks what is visited. After the
-/// first error the document is not touched again, because simdjson 3.0.1 then reads through a null pointer.
-/// Each window of the text is read as a document of its own: the brackets open at its begin are put before
-/// it, and closing ones for those open at its end after it. Around this stands a pair of brackets of our own.
-/// So the root is a value like any other, and text after the root appears as an element of an array that
-/// should have ended.
+/// Walks the text once, front to back, and visits every value: On-Demand checks what is visited. After the first
+/// error the document is not touched again, because simdjson 3.0.1 then reads through a null pointer. Each window of
+/// the text is read as a document of its own: the brackets open at its begin are put before it, and closing ones for
+/// those open at its end after it. Around this stands a pair of brackets of our own. So the root is a value like any
+/// other, and text after the root appears as an element of an array that should have ended.
 class JsonReader {
  public:
   JsonReader(JsonTree& tree, std::string_view text, Refusal& refusal, std::size_t window_bytes,

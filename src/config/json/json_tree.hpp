@@ -72,9 +72,8 @@ class JsonTree {
     void* context = nullptr;
   };
 
-  /// Reads `text`, once per tree. On false, `refusal` says what is wrong, and there is no tree. The nodes
-  /// refer to `text` and to the tree. The result does not depend on `window_bytes`. `progress` is told of
-  /// each window.
+  /// Reads `text`, once per tree. On false, `refusal` says what is wrong, and there is no tree. The nodes refer to
+  /// `text` and to the tree. The result does not depend on `window_bytes`. `progress` is told of each window.
   bool parse(std::string_view text, Refusal& refusal, std::size_t window_bytes = kWindowBytes,
              const Progress& progress = {nullptr, nullptr});
 

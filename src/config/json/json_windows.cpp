@@ -22,8 +22,7 @@ bool separates(char c) {
   return c == ',' || c == '[' || c == '{';
 }
 
-/// Counts those inside strings too, in blocks whose counts fit a byte, so that the compiler uses vector
-/// instructions.
+/// Counts those inside strings too, in blocks whose counts fit a byte, so that the compiler uses vector instructions.
 std::size_t count_separators(std::string_view text) {
   constexpr std::size_t kBlock = 128;
   std::size_t count = 0;

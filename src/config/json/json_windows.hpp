@@ -31,8 +31,7 @@ class JsonWindows {
     find_end();
   }
 
-  /// Goes to the next piece, which begins after the comma that ends this one. Only while this is not the last
-  /// piece.
+  /// Goes to the next piece, which begins after the comma that ends this one. Only while this is not the last piece.
   void advance() {
     begin_ = end_ + 1;
     before_ = after_;

@@ -7,9 +7,8 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads MindSpore's data_dump.json, whose outermost object is `root`, with the rules and the order of checks
-/// of MindSpore 2.5 to 2.7: the first failure decides what is reported. On false, `config` is in no useful
-/// state.
+/// Reads MindSpore's data_dump.json, whose outermost object is `root`, with the rules and the order of checks of
+/// MindSpore 2.5 to 2.7: the first failure decides what is reported. On false, `config` is in no useful state.
 bool read_mindspore_json(const JsonNode& root, const ConfigContext& context, Arena& memory,
                          DumpConfig& config, Refusal& refusal);
 

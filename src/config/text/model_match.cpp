@@ -59,14 +59,12 @@ struct OpPlaces {
   std::size_t last = 0;
 };
 
-/// One described model's names, found in logarithmic time once they have been sorted, when one is first
-/// looked for.
+/// One described model's names, found in logarithmic time once they have been sorted, when one is first looked for.
 class NamedModel {
  public:
   explicit NamedModel(const ModelDesc& desc) : model(desc) {}
 
-  /// The name that files named `name` stand for; empty without one. Of several, the first in the order of
-  /// execution.
+  /// The name that files named `name` stand for; empty without one. Of several, the first in the order of execution.
   std::string_view stands_for(std::string_view name) const {
     if (!by_file_form_) sort_by_file_form();
     // `name` stands as it is, and the names that it may stand for do not.

@@ -26,8 +26,7 @@ static_assert(std::size(kLookInstructions) == std::tuple_size_v<LookCosts>);
 void match_triggers(const DumpConfig& config, const ModelDesc& model, ModelMatch& match,
                     std::vector<Miss>& misses);
 
-/// Lines that say what a look, a firing and a boot cost, if `config` has triggers. A step writes
-/// `bytes_per_step`.
+/// Lines that say what a look, a firing and a boot cost, if `config` has triggers. A step writes `bytes_per_step`.
 std::vector<std::string> trigger_lines(const DumpConfig& config, std::span<const ModelMatch> models,
                                        std::uint64_t bytes_per_step);
 

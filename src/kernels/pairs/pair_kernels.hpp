@@ -16,8 +16,7 @@ inline constexpr double kZero = 2.220446049250313e-16;
 /// The least share of a distribution. Source: msaccucmp.
 inline constexpr float kLeastShare = std::numeric_limits<float>::epsilon();
 
-/// What one pass over pairs adds up. A NaN in a sum tells of one among its terms; maxima and minima pass over
-/// NaNs.
+/// What one pass over pairs adds up. A NaN in a sum tells of one among its terms; maxima and minima pass over NaNs.
 struct PairSums {
   double x = 0;
   double y = 0;

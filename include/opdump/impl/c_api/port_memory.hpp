@@ -43,8 +43,7 @@ struct MemoryAbilities {
   DriverError (*driver_error)(void* context) = nullptr;
 };
 
-/// The port's memory; without a function, plain memory. `kInBackground`: copies as AsyncMemory where the port
-/// does.
+/// The port's memory; without a function, plain memory. `kInBackground`: copies as AsyncMemory where the port does.
 template <bool kInBackground>
 class PortMemoryOf final : public DeviceMemory {
  public:

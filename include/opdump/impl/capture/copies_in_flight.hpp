@@ -20,9 +20,8 @@ class CopiesUnderWay {
   /// Chunk of the copy started last, unless this is `empty`.
   Ring::Held latest_chunk() const { return at(count_ - 1).chunk; }
 
-  /// Starts a copy of elements of `dtype` from `from` on, unless this is `full`; one that the backend cannot
-  /// start is carried out at once. `chunk`, if it is not empty, is published when this copy and all before it
-  /// are over.
+  /// Starts a copy of elements of `dtype` from `from` on, unless this is `full`; one that the backend cannot start is
+  /// carried out at once. `chunk`, if it is not empty, is published when this copy and all before it are over.
   [[nodiscard]] Status start(Memory& memory, Address from, MutableBytes to, DType dtype, Ring::Held chunk) {
     Entry& entry = at(count_);
     Status status = memory.start(entry.copy, to.data(), from, to.size());

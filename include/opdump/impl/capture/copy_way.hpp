@@ -6,10 +6,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Which of two ways of copying to a ring is the faster one while the drainer is behind. Between cores that
-/// share a cache a plain copy is, by half; where they share none, a copy past the caches may be, five times.
-/// So now and then the other way is tried, and the time per byte, with the wait for room, decides. Belongs to
-/// the recorder's context.
+/// Which of two ways of copying to a ring is the faster one while the drainer is behind. Between cores that share a
+/// cache a plain copy is, by half; where they share none, a copy past the caches may be, five times. So now and then
+/// the other way is tried, and the time per byte, with the wait for room, decides. Belongs to the recorder's context.
 class CopyWay {
  public:
   /// Whether the next bytes go past the caches. Only while the drainer is behind.

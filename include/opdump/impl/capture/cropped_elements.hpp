@@ -12,9 +12,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The elements that a rule's crop and sample leave of a tensor, restored or as it lies. Nothing else of the
-/// tensor gets to where they are copied; what lies between the elements of a sample may pass through a buffer
-/// on the stack.
+/// The elements that a rule's crop and sample leave of a tensor, restored or as it lies. Nothing else of the tensor
+/// gets to where they are copied; what lies between the elements of a sample may pass through a buffer on the stack.
 template <class Memory>
 class CroppedElements final : public RestoredElements {
  public:

@@ -16,11 +16,10 @@ struct RunningOp {
   const OpMemory* memory = nullptr;  ///< null: not known
 };
 
-/// What a recorder does with an operator that failed. `norm` captures inputs,
-/// arguments, outputs, workspaces, and as text the attributes of its OpDesc; `brief` and `detail` inputs,
-/// outputs and arguments as bytes without a meaning, and no name: arguments are inputs behind the others.
-/// Where records are nano ones, which have no attributes, these are left out. Source: CANN's server, whose
-/// `detail` is `brief` on chips that write no core file.
+/// What a recorder does with an operator that failed. `norm` captures inputs, arguments, outputs, workspaces, and as
+/// text the attributes of its OpDesc; `brief` and `detail` inputs, outputs and arguments as bytes without a meaning,
+/// and no name: arguments are inputs behind the others. Where records are nano ones, which have no attributes, these
+/// are left out. Source: CANN's server, whose `detail` is `brief` on chips that write no core file.
 template <class Memory>
 class ExceptionCapture {
  public:

@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "opdump/base/build.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
@@ -13,13 +14,17 @@
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/impl/record/untraced_losses.hpp"
-#include "opdump/impl/record/wire.hpp"
+#include "opdump/impl/record/wire_described.hpp"
+#include "opdump/impl/record/wire_finished.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+/// How records pass through the rings of this build; recorder and drainer share it.
+using Wire = std::conditional_t<build::kLean, FinishedWire, DescribedWire>;
 
 /// Numbers a recorder's records, puts them into its ring, whole, behind a head that the drainer knows,
 /// reduced or as a mark that they are lost, and counts what became of each. From the recorder's own context,
@@ -112,8 +117,7 @@ class RecordSender {
     return settle(source, bytes, status, false);
   }
 
-  /// What `reduce(i, to)` makes of each tensor of the source, for the session's KeptTable. Not with `record`
-  /// either.
+  /// What `reduce(i, to)` makes of each tensor of the source, for the session's KeptTable. Not with `record` either.
   template <class Reduce, class KeptWire = Wire>
   OPDUMP_APART Status record_kept(RecordSource& source, const Reduce& reduce) {
     Measured bytes;

@@ -527,9 +527,8 @@ class RingWriter {
     wait.left_out = passed - most;
   }
 
-  // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
-  // takes is never far from the best; looks are few, as each takes the line with the tail away from the
-  // drainer.
+  // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause takes is
+  // never far from the best; looks are few, as each takes the line with the tail away from the drainer.
   static constexpr int kLooks = 256;
   static constexpr int kRelaxesPerLook = 16;
 

@@ -76,8 +76,7 @@ template <class T>
       head.format != static_cast<std::int32_t>(tensor.format))
     return nullptr;
   if constexpr (sizeof(void*) == 8 && std::endian::native == std::endian::little) {
-    // Two fields at once. The kinds of address are below 2^16, so that a head with originals equals no
-    // tensor.
+    // Two fields at once. The kinds of address are below 2^16, so that a head with originals equals no tensor.
     constexpr std::size_t kIndex = offsetof(TensorView, original_index);
     constexpr std::size_t kFormat = offsetof(TensorView, original_format);
     static_assert(offsetof(TensorView, original_dtype) == kIndex + 4 &&
@@ -124,9 +123,8 @@ class SentHeads {
       return same ? to : nullptr;
     }
 
-    /// Writes the addresses of the tensors from `inputs` and `outputs` on, as many as the head has, to `to`,
-    /// and their bytes behind, as `feed` views them; false when it cannot, or the head describes other
-    /// tensors.
+    /// Writes the addresses of the tensors from `inputs` and `outputs` on, as many as the head has, to `to`, and
+    /// their bytes behind, as `feed` views them; false when it cannot, or the head describes other tensors.
     template <class Feed>
     [[gnu::always_inline]] bool put_tensors(std::byte* to, const TensorView* inputs,
                                             const TensorView* outputs, const Feed& feed) const {
@@ -189,8 +187,7 @@ class SentHeads {
     return entry.load == load && entry.op != op ? kNotKnown : number(op);
   }
 
-  /// Keeps `head`, which is in the ring under the number that it carries. The ring's largest chunk is
-  /// `max_chunk`.
+  /// Keeps `head`, which is in the ring under the number that it carries. The ring's largest chunk is `max_chunk`.
   void keep(Bytes head, const RecordSource& source, DataBytes data_bytes, std::uint32_t max_chunk) {
     Entry& entry = entries()[number(source.op_index())];
     std::memcpy(entry.bytes, head.data(), head.size());

@@ -47,8 +47,7 @@ class BasicPlanList {
     }
   }
 
-  /// After a store of order seq_cst that takes something from the drain context: returns when that has let go
-  /// of it.
+  /// After a store of order seq_cst that takes something from the drain context: returns when that has let go of it.
   void wait_for_turn(Clock& clock) const {
     if constexpr (kHere) {
       // seq_cst: either the drain context sees that it is gone, or this that the context is at work; and

@@ -22,8 +22,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Records whose digests a Reduction keeps and has not written yet: of one recorder and target, one after
-/// another.
+/// Records whose digests a Reduction keeps and has not written yet: of one recorder and target, one after another.
 class WaitingDigests {
  public:
   std::uint32_t count() const { return count_; }
@@ -191,8 +190,7 @@ struct DrainLedger {
   /// `cause`: why the record is reduced; `ok`: because it is wanted so, or it is not.
   void tell_end(std::size_t slot, Stream& stream, const ToldName& name, Status cause = Status::ok) {
     const DumpTarget& target = targets[stream.target];
-    // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
-    // whole.
+    // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is whole.
     if (stream.state == State::writing) {
       counts_of(stream.target).add_one(DumpCount::written);
       if (build::kLean && cause != Status::ok) {

@@ -85,9 +85,8 @@ class Drainer {
   void leave() { busy_.store(false, std::memory_order_relaxed); }
   bool is_busy() const { return busy_.load(std::memory_order_relaxed); }
 
-  /// Moves chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone; the head of a record
-  /// and `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring. Returns the bytes
-  /// moved.
+  /// Moves chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone; the head of a record and
+  /// `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring. Returns the bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     if (OPDUMP_MAX_RECORDERS == 1) slot = 0;  // which the compiler then knows
     if (!build::kLean) crowded_ = crowded_ || ring.used() > ring.size() / 8;
@@ -173,16 +172,14 @@ class Drainer {
     return crowded;
   }
 
-  /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a
-  /// number.
+  /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a number.
   void start(std::size_t slot, std::span<KnownHeads::Entry> heads) {
     if_here(ledger_.stream_of(slot).heads, [heads](auto& known) { known.reset(heads); });
   }
 
   /// Asks for `passed` to tell when ring `slot` is drained of all that is in it now.
   void mark(std::size_t slot) {
-    // What is there now is seen with the next look at the head at the latest; when that is used up there is
-    // another.
+    // What is there now is seen with the next look at the head at the latest; when that is used up there is another.
     ledger_.stream_of(slot).looks_to_pass = 2;
   }
 
@@ -240,9 +237,8 @@ class Drainer {
     }
   }
 
-  /// Closes a target's journal, which all streams have left. `counts` is what its recorders
-  /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
-  /// all counts go on.
+  /// Closes a target's journal, which all streams have left. `counts` is what its recorders counted, and becomes all
+  /// that was counted; the drainer's own counts of it begin anew. Without journals all counts go on.
   void close(std::uint8_t target, DumpCounts& counts) {
     forget_names(target);
     if (build::kJournal) {

@@ -11,11 +11,10 @@
 #include "opdump/impl/format/nano.hpp"
 #include "opdump/impl/record/record_view.hpp"
 
-/// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a
-/// recorder and the drainer each keep the heads that have gone through the ring, under numbers that the
-/// recorder gives out: it then sends an `again` chunk with the number, and what is new, instead of a head. As
-/// everything goes through the ring in order, what the recorder has sent the drainer knows, and neither looks
-/// into the memory of the other.
+/// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a recorder and
+/// the drainer each keep the heads that have gone through the ring, under numbers that the recorder gives out: it
+/// then sends an `again` chunk with the number, and what is new, instead of a head. As everything goes through the
+/// ring in order, what the recorder has sent the drainer knows, and neither looks into the memory of the other.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

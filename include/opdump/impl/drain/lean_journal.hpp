@@ -46,8 +46,7 @@ inline constexpr auto kCauseWords = [] {
 /// goes to the sink at once. If the sink refuses a line, only the line is lost, not the records.
 class LeanJournal {
  public:
-  /// `memory` holds the line being written and the journal's name; with fewer than `kMemoryBytes` every line
-  /// fails.
+  /// `memory` holds the line being written and the journal's name; with fewer than `kMemoryBytes` every line fails.
   LeanJournal(Sink& sink, MutableBytes memory, JournalDetail detail)
       : sink_(&sink),
         memory_(memory.size() < kMemoryBytes ? nullptr : reinterpret_cast<char*>(memory.data())),
@@ -147,8 +146,7 @@ class LeanJournal {
     send(target, memory_ + kNameBytes + line.text().size());
   }
 
-  // A line is made by calls that have returned when it is sent, so that their stack is free while the sink
-  // writes.
+  // A line is made by calls that have returned when it is sent, so that their stack is free while the sink writes.
 
   /// A line that begins so, and where it goes on; null: there is to be none.
   OPDUMP_APART char* line_of(const char* word, std::size_t number, std::uint32_t next) {

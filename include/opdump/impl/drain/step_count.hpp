@@ -38,8 +38,7 @@ class StepCount {
     return run != nullptr && run->number >= step;
   }
 
-  /// How many steps began after that in which `load` was in its latest one; 0 for a loading that is not
-  /// known.
+  /// How many steps began after that in which `load` was in its latest one; 0 for a loading that is not known.
   std::uint64_t since(std::uint32_t load) const {
     const Run* const run = find(load);
     return run == nullptr ? 0 : step_ - run->step;

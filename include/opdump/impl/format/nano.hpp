@@ -7,8 +7,7 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/tensor.hpp"
 
-/// The nano dump record, CANN's file format for dumps of its nano devices, byte by byte. Little endian, no
-/// padding.
+/// The nano dump record, CANN's file format for dumps of its nano devices, byte by byte. Little endian, no padding.
 ///
 ///     u64 head_bytes        from after this field up to the first tensor byte
 ///     u32 magic 0x5A5A5A5A
@@ -69,10 +68,9 @@ inline bool is_nano_readable(const TensorView& tensor) {
   return count % 8 == 0;
 }
 
-/// The input or output of operator `op_name` as a nano record can hold it. A dtype that the vendor's reader
-/// cannot load would cost the user every other tensor of the file, so such a tensor is written as UINT8 with
-/// the number of its bytes as shape; its dims stay in the original shape and, for outputs, its dtype in the
-/// original dtype.
+/// The input or output of operator `op_name` as a nano record can hold it. A dtype that the vendor's reader cannot
+/// load would cost the user every other tensor of the file, so such a tensor is written as UINT8 with the number of
+/// its bytes as shape; its dims stay in the original shape and, for outputs, its dtype in the original dtype.
 inline NanoForm nano_form(const TensorView& tensor, bool is_output, const std::string_view& op_name) {
   NanoForm nano;  // field by field: GCC would clear the whole first
   nano.dtype = tensor.dtype;
@@ -194,9 +192,8 @@ struct NanoLists : NanoHeadSizes {
   std::uint32_t file_bytes() const { return kNanoHeadLengthBytes + head_bytes(); }
 };
 
-/// The sizes of a record's head. `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs
-/// of operator `op_name`, then for the outputs, each with its position among the operator's inputs or
-/// outputs.
+/// The sizes of a record's head. `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs of
+/// operator `op_name`, then for the outputs, each with its position among the operator's inputs or outputs.
 template <class ForEachTensor>
 NanoLists nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
   NanoLists sizes;

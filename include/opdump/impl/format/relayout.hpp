@@ -27,12 +27,11 @@ struct RelayoutRequest {
   std::uint32_t item_bytes = 2;  ///< 1, 2, 4, 8 or 16
 };
 
-/// Rearranges a tensor's elements from one memory format into another: takes blocks apart or makes them,
-/// moves axes, cuts padding off or fills it with zeros. Takes every pair of formats of kFormatAxes with the
-/// same axes, and the matrix format with ND and with every plain format, whose dims then are ND's. The blocks
-/// it makes have 16 elements, or 32 if an element is one byte (FRACTAL_Z always 16, NC1HWC0_C04 4). Fixed
-/// size, no heap. Makes the result from the front, in pieces of any size, so that neither side needs to be in
-/// memory as a whole.
+/// Rearranges a tensor's elements from one memory format into another: takes blocks apart or makes them, moves axes,
+/// cuts padding off or fills it with zeros. Takes every pair of formats of kFormatAxes with the same axes, and the
+/// matrix format with ND and with every plain format, whose dims then are ND's. The blocks it makes have 16 elements,
+/// or 32 if an element is one byte (FRACTAL_Z always 16, NC1HWC0_C04 4). Fixed size, no heap. Makes the result from
+/// the front, in pieces of any size, so that neither side needs to be in memory as a whole.
 ///
 ///     Relayout relayout;
 ///     Status status = relayout.plan(request);
@@ -56,9 +55,8 @@ class Relayout {
     std::array<Dim, kMaxParts> count{};  ///< how far it reaches
   };
 
-  /// `not_supported` for a pair of formats that this class does not take, `malformed` when the dims
-  /// contradict the formats or each other or one of them is 0, `too_large` past 64 bits. Unless `ok`, the
-  /// object must not be used.
+  /// `not_supported` for a pair of formats that this class does not take, `malformed` when the dims contradict the
+  /// formats or each other or one of them is 0, `too_large` past 64 bits. Unless `ok`, the object must not be used.
   [[nodiscard]] Status plan(const RelayoutRequest& request);
 
   /// Dims of the result; refers to this object.
@@ -66,9 +64,8 @@ class Relayout {
   std::uint64_t elements() const { return elements_; }
   std::uint64_t source_elements() const { return source_elements_; }
 
-  /// The next piece of the result: at most `most` elements from a box of at most `most_box` elements. A piece
-  /// has at least one element, and its box may then be a whole block. With groups the box is always the whole
-  /// source.
+  /// The next piece of the result: at most `most` elements from a box of at most `most_box` elements. A piece has at
+  /// least one element, and its box may then be a whole block. With groups the box is always the whole source.
   Piece piece(std::uint64_t first, std::uint64_t most, std::uint64_t most_box) const;
 
   /// Calls `use(first, count)` for the runs of source elements that form the box, in order.

@@ -13,12 +13,11 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// As OverflowScan without OPDUMP_SMALL_CODE (overflow_scan.hpp), but takes all elements of 8 bits for
-/// finite.
+/// As OverflowScan without OPDUMP_SMALL_CODE (overflow_scan.hpp), but takes all elements of 8 bits for finite.
 template <class Memory>
 class OverflowScan final : public OverflowCheck {
  public:
-  explicit OverflowScan(Memory& memory) : memory_(memory) {}
+  constexpr explicit OverflowScan(Memory& memory) : memory_(memory) {}
 
   Result<bool> overflowed([[maybe_unused]] const OpDesc& op, const CapturedTensors& tensors,
                           OverflowReport& report) override {

@@ -159,7 +159,7 @@ inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output,
 template <class Memory, bool = false, bool = false>
 class StatisticsReduction final : public Reduction {
  public:
-  explicit StatisticsReduction(Memory& memory) : memory_(memory) {}
+  constexpr explicit StatisticsReduction(Memory& memory) : memory_(memory) {}
 
   bool makes(const DumpTarget& target) const override { return (target.form.statistics & kDigests) == 0; }
 

@@ -57,8 +57,7 @@ class AskedNames {
     if (last_unmet_ != kNone) last_unmet_ = first_unmet;
   }
 
-  /// Calls `use(NeverCaptured)` for each entry that no model has met; once, without a name, if no model was
-  /// loaded.
+  /// Calls `use(NeverCaptured)` for each entry that no model has met; once, without a name, if no model was loaded.
   template <class Use>
   void for_each_unmet(const DumpConfig& config, Use use) const {
     if (models_ == 0 && !config.single_ops) return use(NeverCaptured{});

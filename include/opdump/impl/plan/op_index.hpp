@@ -75,8 +75,7 @@ class OpIndex {
   using Names = std::span<IndexedName>;
 
   constexpr OpIndex() = default;
-  /// `names` is sorted by `before`, `by_type` by type. Without a `search` each operator is compared with the
-  /// extras.
+  /// `names` is sorted by `before`, `by_type` by type. Without a `search` each operator is compared with the extras.
   constexpr OpIndex(std::span<const OpDesc> ops, Names names, std::span<const std::uint32_t> by_type,
                     ExtrasSearch* search = nullptr)
       : ops_(ops), names_(names), by_type_(by_type), search_(search) {}

@@ -50,8 +50,7 @@ constexpr bool matches(const ModelExtras& extras, const OpDesc& op) {
   return false;
 }
 
-/// Whether `rule` names `op`: exactly, by its own name or that of an operator fused into it, or by its
-/// extras.
+/// Whether `rule` names `op`: exactly, by its own name or that of an operator fused into it, or by its extras.
 constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   if (rule.all_layers) return true;
   if (rule.extras != nullptr && matches(*rule.extras, op)) return true;
@@ -62,9 +61,8 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   return false;
 }
 
-/// Calls `take(position)` for the operators that lie in `range`: from the first one named `begin` to the
-/// first one named `end`, or to the last operator if none is. None if `end` comes before `begin`. Source:
-/// CANN's graph engine.
+/// Calls `take(position)` for the operators that lie in `range`: from the first one named `begin` to the first one
+/// named `end`, or to the last operator if none is. None if `end` comes before `begin`. Source: CANN's graph engine.
 template <class Take>
 OPDUMP_INLINE_IF_LEAN constexpr void for_each_in_range(const OpRange& range, std::span<const OpDesc> ops,
                                                        Take take) {
@@ -92,8 +90,7 @@ inline void mark_exclusions(const RulesOfModel& rules, std::span<std::uint8_t> b
   });
 }
 
-/// For each name of `rule` that no operator has exactly, adds `wanted` to the operators with this name in
-/// files.
+/// For each name of `rule` that no operator has exactly, adds `wanted` to the operators with this name in files.
 inline void take_file_forms(const ModelRule& rule, const DumpConfig& config, std::span<const OpDesc> ops,
                             std::uint8_t wanted, std::span<std::uint8_t> bits) {
   for (const std::string_view layer : rule.layers) {
@@ -111,8 +108,7 @@ constexpr bool is_data(const OpDesc& op) {
   return op.type == "Data" || op.type == "RefData" || op.type == "AippData" || op.type == "AnnData";
 }
 
-/// Adds `wanted` to the `is_data` operators that feed operators with bits, as far as the model names
-/// producers.
+/// Adds `wanted` to the `is_data` operators that feed operators with bits, as far as the model names producers.
 inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std::span<std::uint8_t> bits) {
   if constexpr (!build::kLean) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -325,15 +321,14 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   for (std::size_t i = 0; i < model.ops.size() && !any; ++i) bits[i] = 0;
 }
 
-/// Resolves `config` against `model` into `plan`, which refers to `bits` (at least one byte per operator,
-/// else `no_memory`). All rules for one model name apply together, and so do rules without one; the name of
-/// the model's file takes precedence over that of its graph. Ranges add to layers. Where outputs are wanted,
-/// the outputs of Data operators that feed a listed operator are wanted too (`OpDesc::producers`). A name
-/// that no operator has stands for the operators that have it in file names (not with OPDUMP_SMALL_CODE, nor
-/// for watched operators). With an `index` of the model, which is used up, takes the time that IndexedPlan
-/// states; else time proportional to operators times layers and ranges, or less where a parser has sorted the
-/// layers. For model load, not for the hot path. Source: model and layer matching of CANN's graph engine;
-/// there, however, a rule replaces an earlier one for the same name.
+/// Resolves `config` against `model` into `plan`, which refers to `bits` (at least one byte per operator, else
+/// `no_memory`). All rules for one model name apply together, and so do rules without one; the name of the model's
+/// file takes precedence over that of its graph. Ranges add to layers. Where outputs are wanted, the outputs of Data
+/// operators that feed a listed operator are wanted too (`OpDesc::producers`). A name that no operator has stands for
+/// the operators that have it in file names (not with OPDUMP_SMALL_CODE, nor for watched operators). With an `index`
+/// of the model, which is used up, takes the time that IndexedPlan states; else time proportional to operators times
+/// layers and ranges, or less where a parser has sorted the layers. For model load, not for the hot path. Source:
+/// model and layer matching of CANN's graph engine; there, however, a rule replaces an earlier one for the same name.
 /// `plan` says nothing yet.
 [[nodiscard]] inline Status resolve_new_plan(const DumpConfig& config, const ModelDesc& model,
                                              std::span<std::uint8_t> bits, ModelPlan& plan,

@@ -158,8 +158,7 @@ class FileReduction {
   ~FileReduction() = default;
 };
 
-/// Which rules of a config's privacy have held for a model so far; of those behind the `kMost`-th it knows
-/// nothing.
+/// Which rules of a config's privacy have held for a model so far; of those behind the `kMost`-th it knows nothing.
 struct HeldRules {
   static constexpr std::size_t kMost = 64;
 

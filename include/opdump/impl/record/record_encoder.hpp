@@ -107,8 +107,7 @@ template <class Add>
   return Status::ok;
 }
 
-/// The first tensor of `source` that makes `check_record` refuse it; no fault when its tensors
-/// are not known.
+/// The first tensor of `source` that makes `check_record` refuse it; no fault when its tensors are not known.
 inline FaultyTensor first_faulty(const RecordSource& source) {
   FaultyTensor faulty = {.model = source.model_name(), .op = source.op->name, .step = source.step};
   const bool bare_bytes = has_bare_bytes(source);

@@ -7,18 +7,17 @@
 #include "opdump/types/dtype.hpp"
 
 /// How a record lies in a ring: as a sequence of chunks. One `record` chunk holds the head and as much of the
-/// tensors' bytes as fitted; `data` chunks hold the rest, and the last chunk says that it is the last. The
-/// bytes are those of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a
-/// `record` chunk that holds only how its head differs from that of an earlier record of the same ring (see
-/// known_heads.hpp). A `lost` chunk holds the head, without tensors, of a record that was given up before or
-/// after it began. A `reduced` chunk takes the record's place: it holds the whole head and what a Reduction
-/// made of each tensor; with OPDUMP_SMALL_CODE, the head as in a `lost` chunk and the file that a Reduction
-/// made. Both kinds are left out when the ring has no room for them, so any chunk but `data` ends a record
-/// that is unfinished. A `report` chunk is the last chunk of an overflowed operator's record, which is
-/// written with its report or not at all: it holds the head of the record that the report becomes, and an
-/// OverflowReport. A `kept` chunk is a whole record: its head, and what a KeptTable made of each tensor.
-/// Everything is in the byte order of the machine and refers to nothing outside the ring but
-/// the session's table of targets, so a record outlives its model.
+/// tensors' bytes as fitted; `data` chunks hold the rest, and the last chunk says that it is the last. The bytes are
+/// those of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a `record` chunk
+/// that holds only how its head differs from that of an earlier record of the same ring (see known_heads.hpp). A
+/// `lost` chunk holds the head, without tensors, of a record that was given up before or after it began. A `reduced`
+/// chunk takes the record's place: it holds the whole head and what a Reduction made of each tensor; with
+/// OPDUMP_SMALL_CODE, the head as in a `lost` chunk and the file that a Reduction made. Both kinds are left out when
+/// the ring has no room for them, so any chunk but `data` ends a record that is unfinished. A `report` chunk is the
+/// last chunk of an overflowed operator's record, which is written with its report or not at all: it holds the head
+/// of the record that the report becomes, and an OverflowReport. A `kept` chunk is a whole record: its head, and what
+/// a KeptTable made of each tensor. Everything is in the byte order of the machine and refers to nothing outside the
+/// ring but the session's table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -132,8 +131,7 @@ struct TensorHead {
 };
 static_assert(sizeof(TensorHead) == 40);
 
-/// Heads larger than this are sent whole each time. Enough for three tensors of rank 4 with all their
-/// originals.
+/// Heads larger than this are sent whole each time. Enough for three tensors of rank 4 with all their originals.
 inline constexpr std::size_t kMaxKnownHeadBytes = 512;
 
 /// `bytes` rounded up to a multiple of 8, so that the next field stays aligned.

@@ -9,9 +9,8 @@
 /// The inner loops of `Statistics` that a host may replace by vectorised ones. A kernel gives the same bits
 /// as the portable loop: sums of integers are exact, and those of floating numbers follow the order below.
 ///
-/// Element i of a tensor is added to lane i mod 16; float16 and bfloat16 are added as numbers.hpp says. After
-/// every 16384th element the lanes are added up in pairs, (0+8)+(4+12)+..., and the result goes to a
-/// compensated sum.
+/// Element i of a tensor is added to lane i mod 16; float16 and bfloat16 are added as numbers.hpp says. After every
+/// 16384th element the lanes are added up in pairs, (0+8)+(4+12)+..., and the result goes to a compensated sum.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

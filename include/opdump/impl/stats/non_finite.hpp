@@ -5,10 +5,9 @@
 
 #include "opdump/types/dtype.hpp"
 
-/// How the bytes of a tensor are searched for infinities and NaNs. Both have all bits of the exponent set
-/// (or, in formats of 8 bits, one known pattern). Adding the exponent's lowest bit to the number without its
-/// sign therefore carries into the sign's place, and never beyond it, so that a word of several numbers is
-/// tested at once.
+/// How the bytes of a tensor are searched for infinities and NaNs. Both have all bits of the exponent set (or, in
+/// formats of 8 bits, one known pattern). Adding the exponent's lowest bit to the number without its sign therefore
+/// carries into the sign's place, and never beyond it, so that a word of several numbers is tested at once.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -57,14 +56,12 @@ constexpr NonFiniteRule non_finite_rule(DType dtype) {
   }
 }
 
-/// Tests words by `rule`, from the front of `bytes` bytes at any address. Sets `found` if a word holds an
-/// infinity or a NaN; else leaves it alone. Returns how many bytes it tested, a multiple of 8; the caller
-/// tests the rest.
+/// Tests words by `rule`, from the front of `bytes` bytes at any address. Sets `found` if a word holds an infinity or
+/// a NaN; else leaves it alone. Returns how many bytes it tested, a multiple of 8; the caller tests the rest.
 using NonFiniteKernel = std::size_t (*)(const std::byte* data, std::size_t bytes, const NonFiniteRule& rule,
                                         bool& found);
 
-/// The fastest kernel for the processor that this runs on; null: there is none. In the library, not in this
-/// header.
+/// The fastest kernel for the processor that this runs on; null: there is none. In the library, not in this header.
 NonFiniteKernel non_finite_kernel();
 
 namespace non_finite {

@@ -15,8 +15,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 template <class Element>
 void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel) {
-  // A run ends on a byte boundary: the block holds a multiple of 8 elements, and nothing beyond the limit is
-  // read.
+  // A run ends on a byte boundary: the block holds a multiple of 8 elements, and nothing beyond the limit is read.
   std::uint64_t count = count_in(chunk, Element::kBits);
   const std::byte* data = chunk.data();
   const IntegerKernel fast = kernels_ != nullptr && kernel != nullptr ? kernels_->*kernel : nullptr;

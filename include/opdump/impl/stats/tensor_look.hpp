@@ -46,9 +46,8 @@ constexpr const ElementForm& element_form(DType dtype) {
   return *form;
 }
 
-/// The extremes, NaNs, infinities and saturated elements of a tensor in one pass, of dtypes that
-/// `element_form` knows. Uses integers only. By CANN's rules: extremes skip NaNs, but are NaN if element 0
-/// is.
+/// The extremes, NaNs, infinities and saturated elements of a tensor in one pass, of dtypes that `element_form`
+/// knows. Uses integers only. By CANN's rules: extremes skip NaNs, but are NaN if element 0 is.
 class ExtremesLook {
  public:
   static constexpr bool supports(DType dtype) { return element_form(dtype).bytes != 0; }
