@@ -15,7 +15,7 @@
  * (platform/ascend/chunk_dump.hpp) or ascend::ChunkConsumer. Needs no header of CANN's; those may be included
  * too, in any order.
  */
-#include "opdump/opdump.h"
+#include "opdump/opdump_more.h"
 
 #ifdef __cplusplus
 extern "C" {

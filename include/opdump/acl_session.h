@@ -5,7 +5,7 @@
  * and handles are those of opdump/opdump.h, with its rules.
  */
 #include "opdump/acl.h"
-#include "opdump/opdump.h"
+#include "opdump/opdump_more.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -26,7 +26,7 @@
  * ABI. As opdump.h says: within one OPDUMP_API_MAJOR structs that begin with `struct_bytes` may grow. All
  * tensors of one list have the size that its first one has.
  */
-#include <opdump/opdump.h>
+#include <opdump/opdump_more.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
  * PsaSealer (psa_sealer.hpp) for programs in C, which compile src/c_api/c_psa_sealer.cpp beside the sources
  * that opdump/opdump.h names. C99 and C++.
  */
-#include "opdump/opdump.h"
+#include "opdump/opdump_more.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import textwrap
 
-HEADERS = ['opdump.h', 'attach.h', 'acl_chunks.h']
+HEADERS = ['opdump.h', 'opdump_more.h', 'opdump_system.h', 'attach.h', 'acl_chunks.h']
 VERSION = 'OPDUMP_1'
 
 

@@ -157,7 +157,8 @@ def main():
     if unknown := set(alone) - set(configurations()):
         sys.exit(f'profiles.txt has no {unknown}')
     some = headers if share == 1 else chosen(root, headers, share)
-    work = [(compile_alone, header, flags) for header in c_headers for flags in (C_FLAGS, C_CXX_FLAGS)]
+    work = [(compile_alone, header, [*flags, *core]) for header in c_headers for flags in (C_FLAGS, C_CXX_FLAGS)
+            for core in ([], ['-DOPDUMP_CORE_ONLY'])]
     for name, knobs in configurations().items():
         flags = [f'-D{knob}' for knob in knobs] + FLAGS
         if name in alone:
