@@ -21,6 +21,7 @@ struct FlashContents {
   std::vector<Object> objects;                  ///< in the order of their beginnings
   std::map<std::string, std::string> journals;  ///< path to lines
   std::uint32_t unreadable_runs = 0;
+  std::string unread;  ///< listed as committed, and not to be read
 
   const Object* find(const std::string& path) const {
     for (const Object& object : objects) {
@@ -52,8 +53,10 @@ inline FlashContents read_flash(const flashlog::Device& device, bool search = fa
       return true;
     });
     // What was whole a moment ago may not be any more, where cells are unsteady.
-    if (status != Status::ok && object.state != flashlog::ObjectState::lines)
+    if (status != Status::ok && object.state != flashlog::ObjectState::lines) {
+      if (object.state == flashlog::ObjectState::committed) contents.unread += path + "\n";
       object.state = flashlog::ObjectState::damaged;
+    }
     if (object.state == flashlog::ObjectState::lines) {
       contents.journals[path] += bytes;
     } else {

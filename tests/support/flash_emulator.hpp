@@ -25,7 +25,8 @@ namespace opdump::tests {
 /// not see it. Every granule that a program reached counts as programmed, whatever it reads as.
 ///
 /// *Faults.* See Fault. Reads beyond `read_disturb` of a block since its erase flip a bit in it for good. One
-/// read in `read_errors` fails, and succeeds when it is done again; those of `fail_reads` go on failing.
+/// read in `read_errors` fails, and succeeds when it is done again; those of `fail_reads` go on failing. One program
+/// in `program_errors` fails, in whichever block.
 class FlashEmulator {
  public:
   enum class Fault : std::uint8_t {
@@ -143,6 +144,7 @@ class FlashEmulator {
     if (state.fault == Fault::bad) return Status::io_error;
     bool fails = state.fault == Fault::program_fails || state.fault == Fault::program_lies;
     if (state.fault == Fault::dying) fails = random_() % 64 < state.erases;
+    if (program_errors != 0 && random_() % program_errors == 0) fails = true;
     if (fails) {
       tear_program(operation, static_cast<std::uint32_t>(random_() % from.size()));
       return state.fault == Fault::program_lies ? Status::ok : Status::io_error;
@@ -248,6 +250,7 @@ class FlashEmulator {
   std::uint32_t cut_byte = 0;  ///< and where in it
   std::uint32_t read_disturb = 0;
   std::uint32_t read_errors = 0;
+  std::uint32_t program_errors = 0;                              ///< one program in so many fails; 0: none
   std::function<void(FlashEmulator&, const Operation&)> before;  ///< each operation
 
   std::uint64_t operations = 0;

@@ -69,6 +69,8 @@ class FlashRig {
     return most - least <= 1 && flash.repeats - repeats_before_ <= setup_.options.prepared_blocks + 2u;
   }
 
+  std::uint32_t retired() const { return log_.retired(); }
+
   void step() {
     const std::uint32_t dice = random() % 16;
     if (dice < 4) {
@@ -127,6 +129,7 @@ class FlashRig {
     const bool overwrites = setup_.options.policy == flashlog::Policy::overwrite_oldest;
     const std::uint32_t out_of_turn = setup_.bad_blocks + setup_.options.prepared_blocks;
     const bool keeps_older = setup_.bad_blocks != 0;
+    if (steady) broken = contents.unread;
     const bool kept = promises.hold(contents, flash, overwrites, out_of_turn, keeps_older, steady, broken);
     // One assertion, because a million of doctest's take longer than the rest.
     if (!kept) FAIL(broken);

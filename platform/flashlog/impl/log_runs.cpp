@@ -307,6 +307,14 @@ bool LogRuns::find(Walk& walk, RunVisitor& visitor) const {
       ++walk.unreadable_runs;
       forget(walk);
     }
+    // Entries in a block that the run goes on in have a CRC that begins there, too.
+    Walk later = walk;
+    const bool goes_on = run == Run::bad && end.segment != damaged_in;
+    if (goes_on && resynchronise(later, damaged_in + 1, visitor) && later.at < end) {
+      walk = later;
+      if (walk.at != walk.run_end) return true;
+      continue;
+    }
     if (run == Run::bad && resume(walk, end, visitor)) return true;
     if (run != Run::none && search(walk, visitor)) return true;
     // `to_entry` may have gone on to a following segment that holds nothing.
