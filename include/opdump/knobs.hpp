@@ -138,9 +138,20 @@
 #define OPDUMP_SURVIVE_RESET 0
 #endif
 
-/// Bytes of constant tables for CRC-32: 64 (about 14 instructions per byte) or 8192 (about 2).
+/// Bytes of constant tables for each polynomial of a CRC: 64 (11 instructions per byte on a Cortex-M), 1024 (8)
+/// or 8192 (9, and 2 on a 64-bit processor, which has the cache and the loads for it).
 #ifndef OPDUMP_CRC_TABLE_BYTES
-#define OPDUMP_CRC_TABLE_BYTES OPDUMP_BY_PROFILE(64, 64, 8192)
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define OPDUMP_CRC_TABLE_BYTES OPDUMP_BY_PROFILE(64, 1024, 1024)
+#else
+#define OPDUMP_CRC_TABLE_BYTES OPDUMP_BY_PROFILE(64, 1024, 8192)
+#endif
+#endif
+
+/// The CRCs that the port computes, by a unit of its chip, as a sum: 1 CRC-32, 2 CRC-32C. The port then defines
+/// `opdump_crc_unit` (base/crc32.hpp), and no table of that polynomial is linked.
+#ifndef OPDUMP_CRC_UNIT
+#define OPDUMP_CRC_UNIT 0
 #endif
 
 /// 1: `to_string` of a Status is its cause in words. 0: its number, as "E69" for file_too_large: what a program
@@ -161,8 +172,10 @@ static_assert(((OPDUMP_ENABLED | OPDUMP_JOURNAL | OPDUMP_WAIT | OPDUMP_SMALL_COD
                ~1) == 0,
               "OPDUMP_ENABLED, OPDUMP_JOURNAL, OPDUMP_WAIT, OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET and "
               "OPDUMP_STATUS_TEXTS are 0 or 1");
-static_assert(OPDUMP_CRC_TABLE_BYTES == 64 || OPDUMP_CRC_TABLE_BYTES == 8192,
-              "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
+static_assert(OPDUMP_CRC_TABLE_BYTES == 64 || OPDUMP_CRC_TABLE_BYTES == 1024 ||
+                  OPDUMP_CRC_TABLE_BYTES == 8192,
+              "OPDUMP_CRC_TABLE_BYTES is 64, 1024 or 8192");
+static_assert(OPDUMP_CRC_UNIT >= 0 && OPDUMP_CRC_UNIT <= 3);
 static_assert(OPDUMP_DIALECTS >= 0 && OPDUMP_DIALECTS <= 15);
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);

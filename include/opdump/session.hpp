@@ -6,6 +6,7 @@
 #include <span>
 
 #include "opdump/base/build.hpp"
+#include "opdump/base/crc32.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/impl/drain/counted_plans.hpp"
@@ -114,7 +115,7 @@ class BasicSession {
   void write_to(Sink& sink) { drainer_.write_to(sink); }
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
-  /// memory is bound to another device than the session.
+  /// memory is bound to another device than the session; `driver_failed` as `opdump_crc_unit`.
   [[nodiscard]] Status init();
 
   /// Makes `config` count for models that are loaded from now on, and for single operators at once. The time

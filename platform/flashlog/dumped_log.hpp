@@ -31,12 +31,13 @@ class DumpedLog : public EntryStream {
 
   /// Finds out where the log goes on: reads the headers of all blocks and two bytes behind each, and writes
   /// nothing. Objects that were open are gone. `invalid_argument` for a geometry or page out of bounds;
-  /// `not_supported` when another version or geometry wrote there (erase the part first). Before a
-  /// mount has returned `ok` every call fails with `not_initialised`.
+  /// `not_supported` when another version or geometry wrote there (erase the part first);
+  /// `driver_failed` as `opdump_crc_unit`. Before a mount has returned `ok` every call fails with `not_initialised`.
   [[nodiscard]] Status mount() {
     if (!build::kEnabled) return Status::ok;
     if (stuck_ != Status::not_initialised) return Status::already_initialised;
     if (!usable()) return Status::invalid_argument;
+    if (!crc_unit_works()) return Status::driver_failed;
     for (std::uint32_t slot = 0; slot < kMaxOpenObjects; ++slot) {
       objects_[slot].number = static_cast<std::uint16_t>(slot);
     }

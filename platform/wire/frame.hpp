@@ -42,7 +42,9 @@ inline constexpr std::size_t kBodyAt = 9;
 inline constexpr std::size_t kCrcBytes = 4;
 inline constexpr std::size_t kObjectBytes = 4;
 /// The CRC-32C of a frame; with OPDUMP_SMALL_CODE without a table.
-using FrameCrc = Crc32<build::kLean ? 0 : OPDUMP_CRC_TABLE_BYTES, kCrc32cPolynomial>;
+inline std::uint32_t frame_crc(const std::byte* frame, std::size_t bytes) {
+  return update_crc < kCrc32cPolynomial, build::kLean ? 0 : OPDUMP_CRC_TABLE_BYTES > (0, frame, bytes);
+}
 
 /// In a state that answers no request.
 inline constexpr std::uint32_t kNotAsked = 0xffffffff;
@@ -84,7 +86,7 @@ inline std::size_t seal(std::byte* lead, std::uint32_t first, std::uint32_t boot
   store_little_endian(frame + kBootAt, boot);
   store_little_endian(frame + kNumberAt, number);
   const std::size_t bytes = kBodyAt + body_bytes;
-  store_little_endian(frame + bytes, FrameCrc::update(0, frame, bytes));
+  store_little_endian(frame + bytes, frame_crc(frame, bytes));
   stuff(lead, bytes + kCrcBytes);
   return 1 + bytes + kCrcBytes;
 }
@@ -94,7 +96,7 @@ inline std::size_t seal(std::byte* lead, std::uint32_t first, std::uint32_t boot
 inline bool unseal(std::byte* lead, std::size_t bytes) {
   if (bytes < 1 + kBodyAt + kCrcBytes || bytes > 1 + kMaxFrameBytes || !unstuff(lead, bytes)) return false;
   const std::size_t checked = bytes - 1 - kCrcBytes;
-  return FrameCrc::update(0, lead + 1, checked) == load_little_endian<std::uint32_t>(lead + 1 + checked);
+  return frame_crc(lead + 1, checked) == load_little_endian<std::uint32_t>(lead + 1 + checked);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -2,7 +2,8 @@
 """Instructions of the hot path on a Cortex-M3, counted by QEMU, stay within tests/firmware/instructions.json.
 
 Two builds are counted: one for speed, with memory for the operator's head, and one for size. The drainer takes
-eight records per call. Looks of triggers are counted in the first kind of build, by a program of their own.
+eight records per call. Looks of triggers are counted in the first kind of build, by a program of their own. Where
+instructions.json says "some", only the counts that it has are looked at.
 
 usage: instruction_test.py SOURCE_ROOT [--write]
 
@@ -33,6 +34,8 @@ def main():
             options = rule.pop('options')
             got = count(root, rule.pop('source', 'instructions.cpp'), options, f'{folder}/{name}.elf')
             print(f'{name}:', ', '.join(f'{what} {value:g}' for what, value in got.items()))
+            if rule.pop('some', False):
+                got = {what: got[what] for what in rule}
             if got.keys() != rule.keys():
                 sys.exit(f'the program counted {", ".join(got)}, and instructions.json has {", ".join(rule)}')
             complaints += [complaint(f'{name}: {what}, instructions', got[what], rule[what]) for what in rule]

@@ -219,7 +219,7 @@ class KconfigOfKnobs(unittest.TestCase):
         knobs = knob_names()
         self.assertEqual(knobs - config.syms.keys(), set())
         asked = {name for name, symbol in config.syms.items() if name.startswith('OPDUMP_') and symbol.nodes}
-        helpers = {'OPDUMP_FIND_FAULTS', 'OPDUMP_CRC_TABLE'} | {name for name in asked if config.syms[name].choice}
+        helpers = {'OPDUMP_FIND_FAULTS'} | {name for name in asked if config.syms[name].choice}
         self.assertEqual(asked - helpers, knobs)
         for name in knobs:
             self.assertEqual(config.syms[name].type in (kconfiglib.BOOL, kconfiglib.INT), True)
@@ -241,7 +241,8 @@ class KconfigOfKnobs(unittest.TestCase):
         self.assertEqual(ranges, 10)
 
     def test_numbers_of_several_choices(self):
-        reached = {self.values(self.load('zephyr', OPDUMP_CRC_TABLE=value))['OPDUMP_CRC_TABLE_BYTES'] for value in 'ny'}
+        reached = {self.values(self.load('zephyr', **{f'OPDUMP_CRC_TABLE_{size}': 'y'}))['OPDUMP_CRC_TABLE_BYTES']
+                   for size in (64, 1024, 8192)}
         tried = {0, 63, 64, 65, 128, 1024, 4096, 8191, 8192, 8193}
         self.assertEqual(reached, {value for value in tried if header_takes(OPDUMP_CRC_TABLE_BYTES=value)})
         for small in '01':
@@ -282,7 +283,7 @@ class KconfigOfKnobs(unittest.TestCase):
     def test_cmake_hands_them_on(self):
         self.build('zephyr', ZEPHYR_CMAKE, OPDUMP_PROFILE_FIRMWARE='y', OPDUMP_SMALL_CODE='y', OPDUMP_MAX_RECORDERS='3', OPDUMP_WAIT='n',
                    OPDUMP_CACHE_LINE_BYTES='32')
-        self.build('esp-idf', ESP_IDF_CMAKE, OPDUMP_JOURNAL='n', OPDUMP_MAX_CONFIGS='1', OPDUMP_CRC_TABLE='n')
+        self.build('esp-idf', ESP_IDF_CMAKE, OPDUMP_JOURNAL='n', OPDUMP_MAX_CONFIGS='1', OPDUMP_CRC_TABLE_1024='y', OPDUMP_CRC_UNIT='2')
 
 
 class Metadata(unittest.TestCase):

@@ -22,6 +22,7 @@ inline constexpr bool kWait = OPDUMP_WAIT != 0;
 inline constexpr bool kLean = OPDUMP_SMALL_CODE != 0;
 inline constexpr bool kOverflow = OPDUMP_FAULTS != 0;
 inline constexpr bool kFaults = OPDUMP_FAULTS == 2;  ///< overflows and all else that goes wrong
+inline constexpr unsigned kCrcUnit = OPDUMP_CRC_UNIT;
 inline constexpr bool kSurvivesReset = OPDUMP_SURVIVE_RESET != 0;
 
 }  // namespace build

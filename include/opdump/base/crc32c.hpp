@@ -14,13 +14,11 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-inline constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;
-
 /// Continues `crc`, the CRC-32C of the bytes so far (0 for none), with the `bytes` bytes at `at`.
 using Crc32cKernel = std::uint32_t (*)(std::uint32_t crc, const std::byte* at, std::size_t bytes);
 
 /// The kernel of every processor: by the processor's own instructions where the compiler may use them, else
-/// by tables of OPDUMP_CRC_TABLE_BYTES.
+/// by the port's unit, else by tables of OPDUMP_CRC_TABLE_BYTES.
 inline std::uint32_t crc32c(std::uint32_t crc, const std::byte* at, std::size_t bytes) {
 #if defined(__ARM_FEATURE_CRC32)
   crc = ~crc;
@@ -35,7 +33,7 @@ inline std::uint32_t crc32c(std::uint32_t crc, const std::byte* at, std::size_t 
   for (; bytes != 0; --bytes, ++at) rest = __builtin_ia32_crc32qi(rest, std::to_integer<std::uint8_t>(*at));
   return ~rest;
 #else
-  return Crc32<OPDUMP_CRC_TABLE_BYTES, kCrc32cPolynomial>::update(crc, at, bytes);
+  return update_crc<kCrc32cPolynomial>(crc, at, bytes);
 #endif
 }
 

@@ -52,6 +52,7 @@ inline Status BasicSession<Memory>::configure(const DumpOptions& options) {
 template <class Memory>
 inline Status BasicSession<Memory>::init() {
   if (initialised_) return Status::already_initialised;
+  if (!crc_unit_works()) return Status::driver_failed;
   if constexpr (IdentifiedMemory<Memory>) {
     if (context_.memory->device_id() != device_id_) return Status::wrong_device;
   }

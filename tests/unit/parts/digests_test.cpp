@@ -94,6 +94,7 @@ TEST_CASE("digests: every kernel of CRC-32C equals the sum bit by bit, at any le
     const std::uint32_t expected = bit_by_bit(part);
     CHECK(Crc32<0, kCrc32cPolynomial>::update(0, part.data(), bytes) == expected);
     CHECK(Crc32<64, kCrc32cPolynomial>::update(0, part.data(), bytes) == expected);
+    CHECK(Crc32<1024, kCrc32cPolynomial>::update(0, part.data(), bytes) == expected);
     CHECK(Crc32<8192, kCrc32cPolynomial>::update(0, part.data(), bytes) == expected);
     for (const std::size_t piece : kPieces) {
       CHECK(in_pieces(Crc32c(), part, piece) == expected);
