@@ -11,13 +11,14 @@ changed, unless SHARE is more than 8; and only under the PROFILEs if there are a
 only under those.
 """
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 
-from profiles import configurations
+from profiles import PROFILES, configurations
 from turns import turn
 
 FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
@@ -84,6 +85,15 @@ def compile_as_old(compiler, root, header):
     if code != 0 and named and len([line for line in errors if 'error:' in line]) == len(named) == 2:
         return None
     return f'{header} as C++17 should say that it needs C++20, and says:\n' + '\n'.join(text.splitlines()[:20])
+
+
+def session_fits(compiler, root, profile):
+    """Why a session is not as large as the README says; None if it is."""
+    most = json.loads((root / 'tests/firmware/size.json').read_text())['profiles'][profile]['host']['budget']
+    source = ('#include "opdump/session.hpp"\n#include "platform/host/host_memory.hpp"\n#ifdef __x86_64__\n'
+              f'static_assert(sizeof(opdump::BasicSession<opdump::HostMemory>) == {most});\n#endif\n')
+    code, text = compile_source(compiler, root, source, [f'-DOPDUMP_PROFILE={profile}', *FLAGS])
+    return None if code == 0 else f'a session in the profile {profile} is not of {most} bytes:\n{text}'
 
 
 def count_read(compiler, root, header):
@@ -167,7 +177,7 @@ def main():
             work += [(compile_all, headers, flags)]
     work += [(compile_alone, header, CXX17_FLAGS) for header in FOR_CXX17]
     work += [(compile_as_old, header) for header in some if str(header) not in FOR_CXX17]
-    work += [(count_read, header) for header in MOST_READ]
+    work += [(count_read, header) for header in MOST_READ] + [(session_fits, profile) for profile in PROFILES]
     work += [(refuse, knob, names) for knob, names in REFUSED.items()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]

@@ -10,7 +10,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).parents[2]
 KNOBS = ROOT / 'include/opdump/knobs.hpp'
 PROFILES = ('small', 'firmware', 'full')
-COSTS = {'flash': 'flash of a program for a Cortex-M3, bytes at most', 'session': 'RAM of its session, bytes at most'}
+COSTS = {'flash': 'flash of a program for a Cortex-M3, bytes at most', 'session': 'RAM of its session, bytes at most',
+         'host': 'RAM on x86-64'}
 
 
 def configurations():
