@@ -23,7 +23,6 @@ from turns import turn
 
 FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
 
-
 # C's headers are for programs in any C++, and in C.
 C_CXX_FLAGS = '-std=c++11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
 C_FLAGS = '-std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc -'.split()
