@@ -103,8 +103,7 @@ static void capture(opdump_recorder* recorder, uint32_t op) {
   (void)opdump_capture(recorder, op, in, op == RELU ? 1 : 2, out, 1);
 }
 
-/* The dump: handles in static memory. The sizes are asked for, as they belong to the library, and may shrink
- * or grow. */
+/* The dump: handles in static memory. */
 
 static struct {
   opdump_sink* log;
@@ -113,14 +112,18 @@ static struct {
   opdump_model* model;
 } dump;
 
-static unsigned char log_memory[2048], config_memory[2048], session_memory[16384], recorder_memory[8192],
-    model_memory[2048];
+enum { NAME_BYTES = 32, PAGE_BYTES = 256, RING_BYTES = 2048, MAX_TENSORS = 3 };
+static unsigned char log_memory[OPDUMP_FLASH_LOG_BYTES(PAGE_BYTES)];
+static unsigned char config_memory[OPDUMP_CONFIG_BYTES(DUMP_PLAN_MEMORY_BYTES)];
+static unsigned char session_memory[OPDUMP_SESSION_BYTES(NAME_BYTES)], model_memory[OPDUMP_MODEL_BYTES(OPS)];
+static unsigned char recorder_memory[OPDUMP_RECORDER_BYTES(RING_BYTES, MAX_TENSORS)];
 
 static opdump_status start_dump(void) {
   const opdump_flash flash = {.struct_bytes = sizeof flash,
                               .block_bytes = NOR_BLOCK_BYTES,
                               .block_count = NOR_BLOCKS,
                               .program_bytes = NOR_PROGRAM_BYTES,
+                              .page_bytes = PAGE_BYTES,
                               .erased = 0xff,
                               .bits_only_clear = 1,
                               .prepared_blocks = 1,
@@ -130,10 +133,13 @@ static opdump_status start_dump(void) {
                               .sync = sync_flash};
   const opdump_memory memory = {.struct_bytes = sizeof memory, .copy = copy_from_npu};
   const opdump_clock clock = {.struct_bytes = sizeof clock, .unix_us = unix_us, .monotonic_ms = monotonic_ms};
-  opdump_session_options options = {
-      .struct_bytes = sizeof options, .memory = &memory, .clock = &clock, .when_full = OPDUMP_WHEN_FULL_DROP};
+  opdump_session_options options = {.struct_bytes = sizeof options,
+                                    .memory = &memory,
+                                    .clock = &clock,
+                                    .name_bytes = NAME_BYTES,
+                                    .when_full = OPDUMP_WHEN_FULL_DROP};
   const opdump_recorder_options recorder = {
-      .struct_bytes = sizeof recorder, .ring_bytes = 2048, .max_tensors = 3};
+      .struct_bytes = sizeof recorder, .ring_bytes = RING_BYTES, .max_tensors = MAX_TENSORS};
   const opdump_model_desc model = {
       .struct_bytes = sizeof model, .name = "gesture", .id = 1, .op_count = OPS, .ops = ops};
   opdump_config* config = NULL;

@@ -39,8 +39,7 @@ constexpr Float16 to_float16(float value) {
   if (magnitude >= kTooLarge) return static_cast<Float16>(sign | 0x7c00u);
   if (magnitude <= kTooSmall) return static_cast<Float16>(sign);
 
-  // The result, as a fixed point number with `extra` bits too many. A carry out of the fraction raises the
-  // exponent.
+  // The result, as a fixed point number with `extra` bits too many. A carry out of the fraction raises the exponent.
   std::uint32_t extra = 13;
   std::uint32_t wide = magnitude - ((127 - 15) << 23);
   if (magnitude < kFirstNormal) {

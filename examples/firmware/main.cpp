@@ -1,6 +1,5 @@
-// The digits network in firmware without a system: reads handwritten digits, and dumps what the config in the
-// last block of the flash asks for into the rest of it. A timer's interrupt captures too; the main loop
-// drains.
+// The digits network in firmware without a system: reads handwritten digits, and dumps what the config in the last
+// block of the flash asks for into the rest of it. A timer's interrupt captures too; the main loop drains.
 //
 // usage: digits [STEPS]
 // Prints `synced N` whenever N records would survive a loss of power. Exit status 0 if nothing was lost.

@@ -597,6 +597,37 @@ opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdum
 
 opdump_status opdump_end_step(opdump_recorder* recorder);
 
+/* == Static memory ==
+ *
+ * Bytes that are enough for a handle of a library with default knobs, which are others without a system
+ * (opdump/knobs.hpp). Its sources are not compiled when they are too few. What a handle takes exactly, and with other
+ * knobs, say the calls of ..._size.
+ */
+#if __STDC_HOSTED__ && (defined __unix__ || defined __APPLE__ || defined _WIN32)
+#define OPDUMP_BYTES_(os_64, os_32, bare_64, bare_32, cortex_m) (sizeof(void*) == 8 ? (os_64) : (os_32))
+#elif defined __ARM_ARCH_PROFILE && __ARM_ARCH_PROFILE == 'M'
+#define OPDUMP_BYTES_(os_64, os_32, bare_64, bare_32, cortex_m) (cortex_m)
+#else
+#define OPDUMP_BYTES_(os_64, os_32, bare_64, bare_32, cortex_m) (sizeof(void*) == 8 ? (bare_64) : (bare_32))
+#endif
+
+/** `name_bytes` as the options have it, 128 for their 0. Without `faults`. */
+#define OPDUMP_SESSION_BYTES(name_bytes) \
+  (OPDUMP_BYTES_(11520u, 9344u, 2048u, 1856u, 1504u) + 6u * (name_bytes))
+/** Of a recorder without `known_heads`. */
+#define OPDUMP_RECORDER_BYTES(ring_bytes, max_tensors)          \
+  (OPDUMP_BYTES_(184u, 144u, 144u, 128u, 128u) + (ring_bytes) + \
+   OPDUMP_BYTES_(96u, 72u, 88u, 64u, 64u) * (max_tensors))
+/** Of operators without original names and attributes. */
+#define OPDUMP_MODEL_BYTES(op_count) \
+  (OPDUMP_BYTES_(352u, 224u, 232u, 136u, 136u) + OPDUMP_BYTES_(105u, 57u, 89u, 49u, 49u) * (op_count))
+/** Of a compiled config; `plan_memory` is the DUMP_PLAN_MEMORY_BYTES that `opdump compile --c` writes. */
+#define OPDUMP_CONFIG_BYTES(plan_memory) (OPDUMP_BYTES_(336u, 240u, 272u, 192u, 192u) + (plan_memory))
+/** `page_bytes` as opdump_flash has it, 256 for its 0. */
+#define OPDUMP_FLASH_LOG_BYTES(page_bytes) (OPDUMP_BYTES_(592u, 496u, 496u, 384u, 384u) + (page_bytes))
+#define OPDUMP_CALLBACK_SINK_BYTES(path_bytes) \
+  (OPDUMP_BYTES_(224u, 136u, 136u, 72u, 72u) + OPDUMP_BYTES_(10u, 10u, 2u, 2u, 2u) * (path_bytes))
+
 /*
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
  * out what is not called: callback_sink clock config extras faults fed_flash flash_log history_sink log model
@@ -608,7 +639,7 @@ opdump_status opdump_end_step(opdump_recorder* recorder);
 #ifdef __cplusplus
 }
 #endif
-
+/* What few programs call, and what needs a system. */
 #ifndef OPDUMP_CORE_ONLY
 #include "opdump/opdump_more.h"
 #include "opdump/opdump_system.h"

@@ -5,9 +5,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* == Sinks == */
-
 /**
  * The number of this boot, since opdump_flash_log_create. No other boot whose bytes the log holds has the same
  * number; it starts at 1 and grows from one boot that writes to the next, often by more than 1.
@@ -200,8 +197,6 @@ typedef struct opdump_trigger_counts {
 opdump_status opdump_trigger_sink_counts(opdump_sink* sink, uint32_t trigger, opdump_trigger_counts* counts,
                                          size_t bytes);
 
-/* == Configs == */
-
 /** The ring size that the config's "opdump" object asks for; 0: none. */
 uint32_t opdump_config_ring_bytes(const opdump_config* config);
 
@@ -363,8 +358,6 @@ opdump_status opdump_config_digest(const void* config, size_t bytes, char text[9
  */
 opdump_status opdump_session_tell_clock(opdump_session* session, uint64_t shown_us, uint64_t unix_us);
 
-/* == Loaded models == */
-
 /** What became of one operator's records over a range of steps. Counts of 32 bits wrap. Since 1.2. */
 typedef struct opdump_op_counts {
   uint64_t seen;            /**< steps that ran, each of which ran the operator once */
@@ -415,8 +408,6 @@ opdump_status opdump_model_op_counts(const opdump_model* model, uint32_t op, opd
  * OPDUMP_ERR_INVALID_ARGUMENT when they are not counted: nothing changes.
  */
 opdump_status opdump_model_restart_counts(opdump_model* model);
-
-/* == Recorders == */
 
 /**
  * OPDUMP_ERR_RECORDER_BUSY while a step is open, or when its ring was not drained in time: call again; it

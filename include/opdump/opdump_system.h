@@ -4,7 +4,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
 /* == With an operating system == */
 
 /* Libraries for machines without one do not have what follows. */
@@ -91,7 +90,6 @@ opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* si
 
 /** Puts back what was there before; its memory is free. NULL does nothing. By the same thread. */
 void opdump_crash_dump_remove(opdump_crash_dump* dump);
-
 #ifdef __cplusplus
 }
 #endif

@@ -41,6 +41,8 @@ static_assert(OPDUMP_PIECE_JOURNAL == static_cast<int>(SinkPiece::Kind::journal)
 extern "C" {
 
 std::size_t opdump_callback_sink_size(std::size_t path_bytes) {
+  static_assert(!c_api::kBounded ||
+                c_api::room_for<PortSink>() + paths_bytes(99) <= OPDUMP_CALLBACK_SINK_BYTES(99));
   return c_api::room_for<PortSink>() + paths_bytes(path_bytes);
 }
 

@@ -11,6 +11,8 @@ using namespace opdump;
 extern "C" {
 
 std::size_t opdump_config_size(std::size_t text_bytes) {
+  static_assert(!c_api::kBounded ||
+                c_api::room_for<opdump_config>() + alignof(std::max_align_t) - 1 <= OPDUMP_CONFIG_BYTES(0));
   return c_api::room_for<opdump_config>() + config_memory_bytes(text_bytes);
 }
 

@@ -100,6 +100,8 @@ Status take_flash(const opdump_flash* from, opdump_flash& flash) {
 extern "C" {
 
 std::size_t opdump_flash_log_size(const opdump_flash* from) {
+  static_assert(!c_api::kBounded ||
+                c_api::room_for<PortFlashLog>() + FlashLog::kPrefixBytes <= OPDUMP_FLASH_LOG_BYTES(0));
   opdump_flash flash;
   if (take_flash(from, flash) != Status::ok) return 0;
   return c_api::room_for<PortFlashLog>() + FlashLog::kPrefixBytes + flash.page_bytes;

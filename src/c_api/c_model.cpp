@@ -41,6 +41,9 @@ bool c_api::take_text(const char* text, std::string_view& to) {
 extern "C" {
 
 std::size_t opdump_model_size(const opdump_model_desc* from) {
+  static_assert(!c_api::kBounded || c_api::room_for<opdump_model>() + c_api::room_for<OpDesc>(9) +
+                                            c_api::room_for<std::uint8_t>(9) <=
+                                        OPDUMP_MODEL_BYTES(9));
   opdump_model_desc desc;
   if (take_desc(from, desc) != Status::ok) return 0;
   CountedRoom lists;

@@ -66,6 +66,9 @@ Status c_api::take_tensors(const opdump_recorder& recorder, const opdump_tensor*
 extern "C" {
 
 std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
+  static_assert(!c_api::kBounded || c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(9) +
+                                            kRingAlignment + c_api::room_for<std::uint64_t>() <=
+                                        OPDUMP_RECORDER_BYTES(0, 9));
   opdump_recorder_options options;
   if (c_api::take_struct(from, options) != Status::ok) return 0;
   return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +

@@ -112,6 +112,9 @@ static_assert(OPDUMP_WHEN_FULL_DEGRADE == static_cast<int>(WhenFull::degrade));
 extern "C" {
 
 std::size_t opdump_session_size(const opdump_session_options* from) {
+  static_assert(!c_api::kBounded ||
+                c_api::room_for<opdump_session>() + drain_scratch_bytes(1000, 1000, 1000) <=
+                    OPDUMP_SESSION_BYTES(1000));
   opdump_session_options options;
   if (c_api::take_struct(from, options) != Status::ok) return 0;
   return c_api::room_for<opdump_session>() + scratch_bytes(options);

@@ -198,6 +198,13 @@ constexpr std::size_t room_for(std::size_t count = 1) {
   return count * sizeof(T) + alignof(T) - 1;
 }
 
+/// Whether the bounds of opdump.h, "Static memory", hold for these knobs.
+inline constexpr bool kBounded = OPDUMP_MAX_RECORDERS <= OPDUMP_BYTES_(8, 8, 1, 1, 1) &&
+                                 OPDUMP_MAX_CONFIGS <= OPDUMP_BYTES_(4, 4, 1, 1, 1) &&
+                                 OPDUMP_CACHE_LINE_BYTES <= OPDUMP_BYTES_(64, 64, 64, 64, 4) &&
+                                 (OPDUMP_BYTES_(true, true, false, false, false) ||
+                                  (build::kLean && !build::kOverflow && !build::kStatistics));
+
 /// The memory that a program gives for a handle; null has no bytes.
 class HandleMemory {
  public:

@@ -33,7 +33,7 @@ def call(*command, allowed=(0,)):
 def statements(text):
     """The declarations and constants of C's text, one on a line."""
     text = re.sub(r'/\*.*?\*/|^#ifdef __cplusplus$.*?^#endif$', '', text, flags=re.S | re.M)
-    text = re.sub(r'^#(?!define \w+ ).*', '', text, flags=re.M)
+    text = re.sub(r'^#(?!define \w+ )(?:.*\\\n)*.*', '', text, flags=re.M)
     text = re.sub(r'^(#define .*)', r'\1;', text, flags=re.M)
     found, depth, begun = [], 0, 0
     for i, sign in enumerate(text):

@@ -83,8 +83,9 @@ static const opdump_recorder_options one_ring = {
 static const opdump_model_desc desc = {
     .struct_bytes = sizeof desc, .name = "net", .id = 1, .op_count = OPS, .ops = ops};
 
-static uint64_t log_memory[128], config_memory[128], session_memory[1024], recorder_memory[512],
-    model_memory[64];
+static unsigned char log_memory[OPDUMP_FLASH_LOG_BYTES(256)], session_memory[OPDUMP_SESSION_BYTES(128)];
+static unsigned char recorder_memory[OPDUMP_RECORDER_BYTES(2048, 1)], model_memory[OPDUMP_MODEL_BYTES(OPS)];
+static unsigned char config_memory[OPDUMP_CONFIG_BYTES(DUMP_PLAN_MEMORY_BYTES)];
 static opdump_sink* flash_log;
 static opdump_session* session;
 static opdump_recorder* recorder;
