@@ -43,9 +43,8 @@ class BasicRing {
   BasicRing(const BasicRing&) = delete;
   BasicRing& operator=(const BasicRing&) = delete;
 
-  /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; what is left over a multiple of the granule
-  /// is not used) and empties the ring. `invalid_argument` leaves the ring as it was. Neither side may be at
-  /// work.
+  /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; what is left over a multiple of the granule is not
+  /// used) and empties the ring. `invalid_argument` leaves the ring as it was. Neither side may be at work.
   [[nodiscard]] Status reset(MutableBytes memory) {
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || memory.size() < kMinBytes ||
         memory.size() > kMaxBytes) {
@@ -119,9 +118,8 @@ class BasicRing {
     std::uint32_t end;  ///< of the chunk, below that of the ring
   };
 
-  /// Room for a chunk of exactly `bytes` bytes of payload, at most `max_chunk`, if there is some straight
-  /// behind the last chunk, as far as the latest `look_ahead` saw. Nothing is visible to the consumer until
-  /// `commit_ahead`.
+  /// Room for a chunk of exactly `bytes` bytes of payload, at most `max_chunk`, if there is some straight behind the
+  /// last chunk, as far as the latest `look_ahead` saw. Nothing is visible to the consumer until `commit_ahead`.
   Ahead reserve_ahead(std::uint32_t bytes) {
     const std::uint32_t at = position();
     const std::uint32_t end = at + chunk_bytes(bytes);
@@ -211,8 +209,7 @@ class BasicRing {
   /// Whether all that the latest `peek` that looked for more has seen is popped: the next one looks again.
   bool all_popped() const { return read_ == cached_head_; }
 
-  /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until
-  /// `release`.
+  /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until `release`.
   Bytes peek() { return look() ? oldest() : Bytes(); }
 
   /// Whether there is a chunk not yet popped.
@@ -319,8 +316,7 @@ class BasicRing {
     std::memcpy(memory_ + offset + sizeof mark, &mark, sizeof mark);
   }
 
-  /// The end of the marked chunks that follow each other from `offset` on; `offset` if there is no such
-  /// chunk.
+  /// The end of the marked chunks that follow each other from `offset` on; `offset` if there is no such chunk.
   std::uint32_t end_of_row(std::uint32_t offset) const {
     while (offset < size_) {
       const std::uint32_t length = read_length(offset);

@@ -23,8 +23,7 @@ enum class ObjectKind : std::uint8_t {
 /// What is known of an object apart from its name.
 struct ObjectFacts {
   ObjectKind kind = ObjectKind::extra;
-  /// Bytes of `directory` that name the dump's own, which ends in YYYYMMDDHHMMSS; 0: it has no directory of
-  /// its own.
+  /// Bytes of `directory` that name the dump's own, which ends in YYYYMMDDHHMMSS; 0: it has no directory of its own.
   std::uint8_t dump_bytes = 0;
   std::uint32_t load = 0;     ///< which loading of a model the operator is of; 0: none
   std::uint64_t step = 0;     ///< of that model

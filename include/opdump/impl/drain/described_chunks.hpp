@@ -76,8 +76,7 @@ struct DescribedChunks {
     return true;
   }
 
-  /// Takes the chunk of `record`, whose `body` comes after the chunk's head; false when none of the record is
-  /// in it.
+  /// Takes the chunk of `record`, whose `body` comes after the chunk's head; false when none of the record is in it.
   static bool take(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
                    const ChunkHead& head, const Bytes& body, bool last) {
     if (head.kind == ChunkKind::record) {
