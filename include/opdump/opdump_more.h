@@ -482,7 +482,6 @@ int opdump_wants_single_ops(const opdump_recorder* recorder);
 opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
                                        const opdump_tensor* inputs, uint32_t input_count,
                                        const opdump_tensor* outputs, uint32_t output_count);
-
 #ifdef __cplusplus
 }
 #endif

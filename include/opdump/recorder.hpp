@@ -270,6 +270,6 @@ class BasicRecorder {
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif
 
 #include "opdump/impl/recorder.inl"
-#endif

@@ -576,6 +576,4 @@ constexpr std::size_t ram_bytes(const Workload& workload) {
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
-#if OPDUMP_ENABLED
 #include "opdump/impl/session.inl"
-#endif

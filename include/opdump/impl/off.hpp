@@ -17,7 +17,6 @@
 
 /// BasicRecorder and BasicSession without OPDUMP_ENABLED: each call returns `ok`, false, 0 or nothing at once, and
 /// an object that only these calls use is not in the program.
-
 #if OPDUMP_ENABLED == 0
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -5,6 +5,7 @@
 #include "opdump/impl/capture/watch_capture.hpp"
 #include "opdump/impl/lean/overflow_capture.hpp"
 
+#if OPDUMP_ENABLED
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -365,3 +366,4 @@ inline void BasicRecorder<Memory>::note_seen(const ModelPlan& plan, std::size_t 
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif

@@ -1,5 +1,6 @@
 #pragma once
 // The bodies of session.hpp, which includes this file at its end. `inline` as in the class: size depends on it.
+#if OPDUMP_ENABLED
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -930,3 +931,4 @@ inline Status BasicSession<Memory>::check_names(const ModelPlan& plan, const Mod
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif
