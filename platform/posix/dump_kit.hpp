@@ -140,8 +140,9 @@ class DumpKit {
   /// A ring of the kit's own, if `options` ask for a size, which stays until the next call; otherwise `ring`.
   /// `no_memory` leaves the ring of the last call as it was.
   Result<MutableBytes> ring_for(const DumpOptions& options, MutableBytes ring) {
+    ring_bytes_ = options.ring_bytes.value_or(ring.size());
     if (!options.ring_bytes) return ring;
-    const std::size_t bytes = *options.ring_bytes;
+    const std::size_t bytes = ring_bytes_;
     std::unique_ptr<std::uint64_t[]> own(new (std::nothrow) std::uint64_t[(bytes + 7) / 8]);
     if (own == nullptr) return Status::no_memory;
     own_ring_ = std::move(own);
@@ -207,6 +208,7 @@ class DumpKit {
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     Status status = session_.load_model(plan, model, bits, OpIndexMemory(model.ops).index());
     if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan, plan.bits.size());
+    if (status == Status::ok) weigh_ring(plan);
     if (status == Status::ok && extras_ != nullptr) {
       status = extras_->loaded(plan);
       models_.push_back(&plan);
@@ -482,6 +484,27 @@ class DumpKit {
     return session_.count_ops(plan, {op_counts_.back().counts.get(), count});
   }
 
+  /// Says of a ring that does not hold the model's largest wanted tensor which one does; once for each size.
+  void weigh_ring(const ModelPlan& plan) {
+    constexpr std::uint64_t kTensors = 8;
+    const std::span<const CapturedTensors> tensors = plan.model->tensors;
+    if (ring_bytes_ == 0 || config_.form.data == DumpData::statistics || digest_bytes(config_.form) != 0)
+      return;
+    std::uint64_t most = ring_bytes_;
+    for (std::size_t op = 0; op < std::min(plan.bits.size(), tensors.size()); ++op) {
+      for (std::size_t i = 0; i < tensors[op].size(); ++i) {
+        const auto role = i < tensors[op].inputs.size() ? kCaptureInputs : kCaptureOutputs;
+        if ((plan.bits[op] & role) != 0) most = std::max<std::uint64_t>(most, tensors[op][i].bytes);
+      }
+    }
+    if (most == ring_bytes_) return;
+    say("ring: a tensor of " + std::to_string(most) + " bytes passes a ring of " +
+        std::to_string(ring_bytes_) + " in parts, which takes longer: \"ring_bytes\": " +
+        std::to_string(std::min<std::uint64_t>(kTensors * most, Ring::kMaxBytes)) +
+        " in \"opdump\" holds several");
+    ring_bytes_ = static_cast<std::size_t>(most);
+  }
+
   Status begin_extras(std::string_view text) {
     models_.clear();
     extras_.reset();
@@ -519,6 +542,7 @@ class DumpKit {
   std::vector<CountedModel> op_counts_;              ///< of each loaded model that has captured operators
   std::vector<GrowingModel> growing_;                ///< of load_growing_model
   std::unique_ptr<std::uint64_t[]> own_ring_;
+  std::size_t ring_bytes_ = 0;  ///< of the ring, or the largest tensor that was told; 0: not known
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;
   std::optional<std::uint64_t> room_bytes_;

@@ -247,9 +247,13 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
   model.tensors = {&tensors, 1};
   ModelPlanFor<1> plan;
   REQUIRE(dump.load_model(plan, model) == Status::ok);
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK(
       lines[1].starts_with("model \"m\": 1 rule, 1 of 1 op matches, about 16.5 kB per step; the partition"));
+  CHECK(
+      lines[2] ==
+      "ring: a tensor of 16384 bytes passes a ring of 1024 in parts, which takes longer: \"ring_bytes\": 131072 in "
+      "\"opdump\" holds several");
   CHECK(dump.stop() == Status::ok);
 }
 
