@@ -48,9 +48,33 @@ const OpDesc kOps[] = {{.name = "a", .type = "T", .task_id = 0, .stream_id = 5},
 const ModelDesc kModel = {.name = "net", .id = 1, .ops = kOps};
 const ModelRule kAny[] = {{.any_model = true}};
 
+void read_null() {
+  volatile int* volatile nowhere = nullptr;
+  *nowhere = 1;
+}
+
+/// Forwards, and dies in call `left` that appends.
+struct DyingSink final : Sink {
+  explicit DyingSink(Sink& sink) : to(sink) {}
+  Result<ObjectId> begin(const ObjectName& name) override { return to.begin(name); }
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    if (--left == 0) read_null();
+    return to.append(object, parts);
+  }
+  Status commit(ObjectId object, ObjectId with) override { return to.commit(object, with); }
+  void abort(ObjectId object) override { to.abort(object); }
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+    return to.append_lines(name, parts);
+  }
+  Status sync() override { return to.sync(); }
+
+  Sink& to;
+  int left = 0;
+};
+
 /// A program that dumps and dies. Never returns.
 struct Dying {
-  explicit Dying(const std::string& root) : root(root) {}
+  Dying(const std::string& root, int appends) : root(root) { dying.left = appends; }
 
   [[noreturn]] void run(ExceptionDump exception, bool with_thread, void (*die)()) {
     DumpConfig config;
@@ -85,7 +109,8 @@ struct Dying {
   const std::string root;
   HostMemory memory;
   posix::TreeSink tree;
-  posix::CrashSink sink{tree};
+  DyingSink dying{tree};
+  posix::CrashSink sink{dying};
   posix::SystemClock clock;
   ProtobufFormat protobuf;
   std::byte scratch[4096];
@@ -103,11 +128,12 @@ void forget_handlers() {
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) signal(number, SIG_DFL);
 }
 
-int signal_that_ended(const std::string& root, ExceptionDump exception, bool with_thread, void (*die)()) {
+int signal_that_ended(const std::string& root, ExceptionDump exception, bool with_thread, void (*die)(),
+                      int appends = 0) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) forget_handlers();
-  if (child == 0) (new Dying(root))->run(exception, with_thread, die);
+  if (child == 0) (new Dying(root, appends))->run(exception, with_thread, die);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
@@ -119,11 +145,6 @@ std::vector<std::filesystem::path> files_below(const std::string& root) {
     if (entry.is_regular_file()) files.push_back(entry.path());
   }
   return files;
-}
-
-void read_null() {
-  volatile int* volatile nowhere = nullptr;
-  *nowhere = 1;
 }
 
 void give_up() {
@@ -157,6 +178,29 @@ TEST_CASE("crash: what the rings hold is written when the process dies, by a sig
       // What the thread was writing is written again.
       CHECK(unfinished <= (with_thread ? 1 : 0));
     }
+  }
+}
+
+TEST_CASE(
+    "crash: a record in which the drain was interrupted is written again, and nothing is told as lost") {
+  for (const int append : {1, 2, 7}) {
+    CAPTURE(append);
+    const TemporaryDirectory directory;
+    CHECK(signal_that_ended(
+              directory.text(), ExceptionDump::none, true, [] { pause(); }, append) == SIGSEGV);
+    std::string journal;
+    std::size_t records = 0;
+    for (const auto& file : files_below(directory.text())) {
+      if (file.extension() == ".journal") {
+        journal = opdump::tests::read_file(file.string());
+      } else if (file.extension() != ".part") {
+        ++records;
+      }
+    }
+    CHECK(journal.find("gap,") == std::string::npos);
+    for (std::size_t i = 0; i < records; ++i)
+      CHECK(journal.find("written,0," + std::to_string(i) + ",") != std::string::npos);
+    CHECK(records > 0);
   }
 }
 
