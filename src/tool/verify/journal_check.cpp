@@ -185,8 +185,8 @@ void JournalCheck::take_record(const JournalLine& line) {
   const bool is_range = line.kind == Kind::gap || line.kind == Kind::digests || line.kind == Kind::forgotten;
   const std::uint32_t last = is_range ? line.last : line.sequence;
   if (static_cast<std::int32_t>(last - line.sequence) < 0) {
-    problem(line.kind == Kind::gap ? "the gap ends before it begins" : "the records end before they begin");
-    if (line.kind != Kind::gap) return;
+    return problem(line.kind == Kind::gap ? "the gap ends before it begins"
+                                          : "the records end before they begin");
   }
   if (line.kind == Kind::forgotten) {
     const ForgottenRecords& told = line.forgotten;
