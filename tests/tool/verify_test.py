@@ -692,6 +692,10 @@ class Losses(Case):
                 self.assertEqual(sum(f.get('count', 1) for f in findings), journal['lost'], told)
                 self.assertTrue(all(f['cause'] for f in findings), told)
                 self.assertGreater(len(findings), 50, told)
+                # What the first run gave back is the second one's room.
+                self.replay(dict(self.RUN, steps=60, models=[{'name': 'net', 'id': 7, 'ops': ops}]), expect=1)
+                _, answer = self.verify()
+                self.assertEqual([(j['closed'], j['written'] + j['lost']) for j in answer['journals']], [(True, 600)] * 2, told)
 
     def test_a_disk_that_is_full_from_the_start(self):
         self.mount('512k')

@@ -30,6 +30,8 @@ int reserve(int file, std::uint64_t from, std::uint64_t bytes) {
 #endif
 }
 
+constexpr std::uint64_t kLeastRoom = 256;
+
 bool is_full(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
@@ -65,7 +67,10 @@ bool JournalRoom::take(int file, const struct stat& status, std::uint64_t more) 
   const auto is_enough = [&room, needed] { return needed + room.most / 2 <= room.end; };
   if (watched_ == 0) {
     if (is_enough()) return true;
-    const int error = reserve(file, needed - more, more + room.most);
+    int error = reserve(file, needed - more, more + room.most);
+    // A disk that is nearly full from the start has less.
+    while (room.end == 0 && error != EFBIG && is_full(error) && room.most > kLeastRoom)
+      error = reserve(file, needed - more, more + (room.most /= 2));
     if (error == 0) room.end = needed + room.most;
     if (error == 0 || is_full(error)) return room.end == 0 || is_enough();
     watched_ = unlooked_ = room.most;
