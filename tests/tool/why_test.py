@@ -245,6 +245,16 @@ class Why(PlantedCase):
         self.flat('alone', behind_it(read, behind)[1:])
         self.assertFalse(self.why('alone', '-g', 'golden alone')['certain'])
 
+    def test_what_runs_other_operators_is_not_judged_by_its_inputs(self):
+        """Those read what they like of the network around them."""
+        for last in (9, math.nan):
+            for side, made in (('golden', [1, 2, 3, 4]), ('mine', [1, 2, 3, last])):
+                self.flat(side, [('a', 'Conv', [1, 2], [3, 4]), ('b', 'If', [1], made)])
+            told = self.why('mine', '-g', 'golden')
+            self.assertEqual((told['op'], told['certain']), ('b', False))
+            self.assertIn('; the operators that it runs may read more than its inputs', told['headline'])
+        self.assertFalse(self.why('mine')['certain'])
+
     def test_arrays_of_one_operator_tell_times_of_their_own(self):
         for side, last in (('golden', 4), ('mine', 9)):
             for turn, name in enumerate(('a.0.0.%d.input.0', 'a.0.0.%d.input.1', 'a.0.0.%d.output.0', 'b.0.0.%d.input.0', 'b.0.0.%d.output.0')):

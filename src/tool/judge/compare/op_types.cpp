@@ -69,6 +69,13 @@ std::string canonical_type(std::string_view type) {
   return find_canonical(name).value_or(name);
 }
 
+bool runs_others(std::string_view type) {
+  return has_word(
+      "call callonce case for if loop partitionedcall scan sequencemap statefulpartitionedcall statelesscase "
+      "statelessif statelesswhile while",
+      canonical_type(type));
+}
+
 std::uint32_t real_input(std::string_view type, std::uint32_t index) {
   constexpr std::uint32_t kBeyond = 1000, kTriple = 3;
   if (!type.starts_with("QLinear") && type != "QGemm") return index;

@@ -12,6 +12,9 @@ std::string canonical_type(std::string_view type);
 /// Whether a word is one of those of a list, with spaces between.
 bool has_word(std::string_view words, std::string_view word);
 
+/// Whether one of that type runs other operators, which may read what is no input of it.
+bool runs_others(std::string_view type);
+
 /// Which input of the operator for real numbers one of `type` is: an operator of ONNX for integers has scales and zero
 /// points between. Those are beyond all others.
 std::uint32_t real_input(std::string_view type, std::uint32_t index);

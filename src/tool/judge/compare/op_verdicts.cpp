@@ -35,6 +35,7 @@ class OpJudge {
     for (OpVerdict& op : ops_) {
       if (op.bad_output) find_fused(pair_, op);
       weigh_errors(pair_, op);
+      op.own_proof &= !runs_others(pair_.mine.files[op.file].type);
       any |= op.bad_output.has_value();
     }
     if (any) find_ambiguous();
@@ -161,7 +162,8 @@ class OpJudge {
       if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
       const std::string type = canonical_type(file.type);
       if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input ||
-          (op.unequal_constant && !op.bad_constant) || op.fused || has_word(kRandom, type))
+          (op.unequal_constant && !op.bad_constant) || op.fused || has_word(kRandom, type) ||
+          runs_others(file.type))
         continue;
       if (op.unequal_output) {
         if (!inexact.empty() && here != name) return;

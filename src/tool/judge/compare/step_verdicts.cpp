@@ -218,7 +218,8 @@ class StepJudge {
       return call(Cause::constant, Verdict::culprit);
     }
     if (pair_.results[*op.bad_output].unscaled) return call(Cause::unscaled, Verdict::diverges);
-    if (op.inputs == 0 || op.failed_input) return call(Cause::unknown_inputs, Verdict::diverges);
+    if (op.inputs == 0 || op.failed_input || runs_others(pair_.mine.files[op.file].type))
+      return call(Cause::unknown_inputs, Verdict::diverges);
     if (makes_odd_elements(op)) return call(Cause::not_a_number, Verdict::culprit);
     if (is_saturated(op)) return call(Cause::saturated, Verdict::culprit);
     if (op.misread) return call(Cause::misread, Verdict::culprit);

@@ -226,7 +226,8 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
                " could not be compared: " +
                (result.unscaled ? "no scale is known of its integers" : result.problem);
       }
-      return output + "; without its inputs in both dumps it may be a victim";
+      return output + (op.inputs != 0 ? "; the operators that it runs may read more than its inputs"
+                                      : "; without its inputs in both dumps it may be a victim");
     default: {
       const bool unscaled = std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
         const PairResult& paired = report_.results[result];

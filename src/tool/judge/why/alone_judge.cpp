@@ -110,7 +110,7 @@ class AloneJudge {
                                      : "a constant, an input of the model, or the output of an "
                                        "operator that was not dumped")});
       }
-      has_input |= !tensor.is_output;
+      has_input |= !tensor.is_output && !runs_others(side_.files[tensor.file].type);
       if (!tensor.is_output && odd->over + odd->under != 0) {
         doubt = "its " + role_text(tensor) + " has infinities";
       } else if (!tensor.is_output && !odd->counted) {
