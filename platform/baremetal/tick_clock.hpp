@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/divide.hpp"
 #include "opdump/port/clock.hpp"
 
