@@ -127,7 +127,7 @@ struct DescribedChunks {
 
   static void begin_record(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
                            const LossGap& gap, Bytes data, bool whole) {
-    ledger.end_unfinished(slot, stream, gap.causes);
+    if (!ledger.drop_interrupted(stream, record.head())) ledger.end_unfinished(slot, stream, gap.causes);
     reach(ledger, slot, stream, record.head(), gap);
     ledger.namer.enter(record, ledger.targets[stream.target]);
     DrainLedger::ToldName name;

@@ -114,15 +114,19 @@ struct DrainLedger {
 
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
   void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
+    if (drop_interrupted(stream, record.head())) return;
+    if (stream.state != State::idle) end_unfinished(slot, stream, gap.causes);
+    reach(slot, stream, record.head(), gap);
+  }
+
+  /// Drops the unfinished record without a word where it is the one of `head`, reduced, or once more after a crash.
+  bool drop_interrupted(Stream& stream, const RecordHead& head) {
     const bool had_begun =
-        kCountsRecords && stream.state != State::idle && record.head().sequence == stream.expected - 1;
-    if (had_begun) {
-      if (stream.state == State::writing) stream.writer.abort();
-      stream.state = State::idle;
-    } else {
-      if (stream.state != State::idle) end_unfinished(slot, stream, gap.causes);
-      reach(slot, stream, record.head(), gap);
-    }
+        kCountsRecords && stream.state != State::idle && head.sequence == stream.expected - 1;
+    if (!had_begun) return false;
+    if (stream.state == State::writing) stream.writer.abort();
+    stream.state = State::idle;
+    return true;
   }
 
   /// Follows the stream to the target and sequence number of `head`.
