@@ -272,30 +272,37 @@ class Lab(typing.NamedTuple):
         return cls(driver, opdump, pathlib.Path(folder.name))
 
 
-class Subject:
-    """A model, its input and the dump of it as it is."""
+def image(shape):
+    """A word in grey."""
+    rows = text_image.draw('LAYER 47', shape[3], shape[2])
+    return numpy.broadcast_to(numpy.array([list(row) for row in rows], '<f4') / 127.5 - 1, shape)
 
-    def __init__(self, lab, name, file, shape):
-        folder = lab.folder
-        self.lab, self.name, self.file, self.shape, self.folder = lab, name, file, shape, folder / name
+
+class Subject:
+    """A model, its inputs by name and the dump of it as it is."""
+
+    def __init__(self, lab, name, file, inputs):
+        self.lab, self.name, self.file, self.inputs, self.folder = lab, name, file, inputs, lab.folder / name
         self.folder.mkdir()
-        rows = text_image.draw('LAYER 47', shape[3], shape[2])
-        pixels = numpy.array([list(row) for row in rows], '<f4') / 127.5 - 1
-        (self.folder / 'x').write_bytes(numpy.broadcast_to(pixels, shape).tobytes())
         self.golden = self.folder / 'golden'
         self.run(file, self.golden)
         self.arrays = self.read_arrays()
         self.golden_card = self.card(self.golden.with_suffix('.onnx'))
-        self.operators = [node.name for node in Model(file).nodes if node.type != 'Constant']
+        self.operators = [node.name for node in Model(file).nodes
+                          if node.type != 'Constant' and 'output.0' in self.arrays[in_files(node.name)]]
 
-    def run(self, file, dump, **options):
+    def run(self, file, dump, level=0, inputs=None, **options):
+        """By ONNX Runtime's optimisations of that level."""
         dump.mkdir()
         paths = {name: dump.with_name(f'{dump.name}.{name}') for name in ('onnx', 'json', 'out')}
         paths['onnx'].write_bytes(file)
         paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_list': [{}]},
                                              'opdump': {**WHOLE, 'ring_bytes': 1 << 22, **options}}))
-        lines = ['level 0', f'session {self.name} {paths["onnx"]}',
-                 f'input x {FLOAT} {self.folder}/x ' + ' '.join(map(str, self.shape)), f'run {paths["out"]} 1']
+        lines = [f'level {level}', f'session {self.name} {paths["onnx"]}']
+        for name, array in (inputs or self.inputs).items():
+            (self.folder / name).write_bytes(array.tobytes())
+            lines.append(' '.join(map(str, ('input', name, NUMBERS[array.dtype], self.folder / name, *array.shape))))
+        lines.append(f'run {paths["out"]} 1')
         done = subprocess.run([self.lab.driver], input='\n'.join(lines), text=True, capture_output=True, check=False,
                               env=environment(paths['json']))
         if done.returncode != 0 or 'failed' in done.stdout:
@@ -330,7 +337,7 @@ class Half(Subject):
 
     def __init__(self, real):
         self.real = real
-        super().__init__(real.lab, real.name + '_half', real.file, real.shape)
+        super().__init__(real.lab, real.name + '_half', real.file, real.inputs)
 
     def run(self, file, dump, **_):
         model, nodes, rounded = Model(file), [], {}
@@ -363,21 +370,25 @@ def int8_copy(subject):
               for op, tensors in arrays.items() if 'input.0' in tensors and tensors['output.0'].dtype == numpy.float32}
     quantised(model, {node.name: limits[in_files(node.name)] for node in model.nodes
                       if node.type == 'Conv'})
-    return Subject(subject.lab, subject.name + '_int8', model.to_bytes(), subject.shape)
+    copy = Subject(subject.lab, subject.name + '_int8', model.to_bytes(), subject.inputs)
+    copy.real = subject
+    return copy
 
 
 class Planted:
-    """A fault of this kind at a random operator: what it is, where it is, and the model with it."""
+    """A fault of this kind at a random operator: what it is, where it is, and the model with it. NoPlace if there is none."""
 
     def __init__(self, subject, kind, choose):
         model = Model(subject.file)
-        while True:
+        for last in (False,) * 19_999 + (True,):
             self.in_file = choose.random() < 0.5
             node = model.node(choose.choice(subject.operators))
             op = Operator(model, node, self.in_file, subject.arrays[in_files(node.name)]['output.0'])
             try:
                 kind(op, choose)
             except NoPlace:
+                if last:
+                    raise
                 continue
             break
         op.finish()

@@ -21,7 +21,7 @@ import ort_library  # noqa: E402
 import onnx_input  # noqa: E402
 import opencv_library  # noqa: E402
 from onnx_graph import Model  # noqa: E402
-from planted_models import WHOLE, Lab, Planted, Subject, bias_off_by_a_channel, in_files, transposed_weight  # noqa: E402
+from planted_models import WHOLE, Lab, Planted, Subject, bias_off_by_a_channel, image, in_files, transposed_weight  # noqa: E402
 from tapped_program import environment  # noqa: E402
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
@@ -51,9 +51,9 @@ class TwoRuntimes(unittest.TestCase):
         cls.folder = lab.folder
         # OpenCV 4.6 reads no model with dims that are not known.
         file = onnx_input.with_dims((ORT.models / ort_library.CLASSIFIER).read_bytes(), SHAPE)
-        cls.plain = Subject(lab, 'plain', file, SHAPE)
+        cls.plain = Subject(lab, 'plain', file, {'x': image(SHAPE)})
         hidden, cls.names = other_names(file)
-        cls.hidden = Subject(lab, 'hidden', hidden, SHAPE)
+        cls.hidden = Subject(lab, 'hidden', hidden, {'x': image(SHAPE)})
         cls.opencv = cls.folder / 'opencv'
         cls.opencv.mkdir()
         config = cls.folder / 'opencv.json'
