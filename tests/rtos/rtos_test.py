@@ -238,7 +238,7 @@ class KconfigOfKnobs(unittest.TestCase):
             ranges += 1
             self.assertEqual([header_takes(**{name: value}) for value in (low - 1, low, high, high + 1)],
                              [False, True, True, False], name)
-        self.assertEqual(ranges, 10)
+        self.assertEqual(ranges, 11)
 
     def test_numbers_of_several_choices(self):
         reached = {self.values(self.load('zephyr', **{f'OPDUMP_CRC_TABLE_{size}': 'y'}))['OPDUMP_CRC_TABLE_BYTES']
