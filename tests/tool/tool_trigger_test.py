@@ -163,7 +163,7 @@ class Trigger(Case):
     def test_check_tells_the_cost_of_each_kind_of_look_apart(self):
         self.config(self.LOW, {'op': 'fc', 'stat': 'nan'}, {'op': 'fc', 'stat': 'mean', 'above': 1},
                     {'op': 'fc', 'stat': 'change'})
-        kinds = {'extremes and counts': 2 * (650 + 16 * 7), 'sums': 700 + 16 * 35, 'changes': 450 + 16 * 11}
+        kinds = {'extremes and counts': 2 * (650 + 16 * 7), 'sums': 700 + 16 * 35, 'changes': 450 + 16 * 7}
         self.assertIn(f'look    a step of all models has 4 looks at 64 B: on a Cortex-M3 about {sum(kinds.values())} '
                       'instructions, were all of float32: ' +
                       ', '.join(f'{count} for {kind}' for kind, count in kinds.items()) + '\n',
