@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opdump/port/clock.hpp"
@@ -10,6 +11,11 @@
 #include "opdump/port/sink.hpp"
 
 namespace opdump::tests {
+
+/// A LogHook that adds the line to a std::vector<std::string>.
+inline void add_line(void* lines, std::string_view line) {
+  static_cast<std::vector<std::string>*>(lines)->emplace_back(line);
+}
 
 /// A clock that moves only when told, or by one microsecond per reading.
 class FakeClock final : public Clock {

@@ -391,10 +391,7 @@ TEST_CASE("account: a drain thread writes the lines of what is loaded and unload
 
 TEST_CASE("account: the log tells it in words") {
   std::vector<std::string> said;
-  const LogHook hook = [](void* to, std::string_view line) {
-    static_cast<std::vector<std::string>*>(to)->emplace_back(line);
-  };
-  TextLog log(hook, &said);
+  TextLog log(&add_line, &said);
   log.never_captured({.cause = NeverCause::no_op, .model = "net", .name = "conv9"});
   log.never_captured({.cause = NeverCause::steps, .model = "net", .steps = {3, 4}});
   log.never_captured({});
@@ -413,7 +410,7 @@ TEST_CASE("account: of a model that is loaded again, the log says in which loadi
   std::vector<std::string> said;
   TextLog log(
       [](void* to, std::string_view line) {
-        if (line.starts_with("never")) static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+        if (line.starts_with("never")) add_line(to, line);
       },
       &said);
   Bench<> bench(WhenFull::inline_drain, 50, JournalDetail::records, &log);
@@ -469,8 +466,7 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   std::vector<std::string> said;
   TextLog log(
       [](void* to, std::string_view line) {
-        if (line.starts_with("lost") || line.starts_with("doubt"))
-          static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+        if (line.starts_with("lost") || line.starts_with("doubt")) add_line(to, line);
       },
       &said);
   FakeMemory memory;

@@ -158,9 +158,7 @@ TEST_CASE("boot: from a compiled plan in flash, and the log follows what is to b
 TEST_CASE("boot: options that nobody configured the session with are told") {
   FakeSink sink;
   std::vector<std::string> lines;
-  TextLog log(
-      [](void* to, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
-      &lines);
+  TextLog log(&add_line, &lines);
   const auto said = [&](const std::string& options, bool boots) {
     lines.clear();
     const ConfigWith with(options);

@@ -177,11 +177,7 @@ TEST_CASE(
 
 TEST_CASE("text log: a session tells what a config asks for in vain, and what a model will cost") {
   std::vector<std::string> lines;
-  TextLog log(
-      [](void* context, std::string_view line) {
-        static_cast<std::vector<std::string>*>(context)->emplace_back(line);
-      },
-      &lines, 10'000);
+  TextLog log(&add_line, &lines, 10'000);
   FakeMemory memory;
   FakeSink sink;
   FakeClock clock;

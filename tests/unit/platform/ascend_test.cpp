@@ -376,13 +376,9 @@ TEST_CASE("ascend: any number of records under random order of completion are ri
   const Address on_device = rig.allocate(data.size());
   rig.upload(on_device, data.data(), data.size());
   AscendOneOpDump<CheckingSink> dump(memory, 1000, JournalDetail::none);
-  auto& sink = dump.sink;
-  auto& session = dump.session;
-  auto& recorder = dump.recorder;
-  auto& plan = dump.plan;
   std::minstd_rand random(3);
   std::vector<std::byte> expected;
-  sink.expected = &expected;
+  dump.sink.expected = &expected;
   for (std::size_t i = 0; i < records; ++i) {
     const auto tensor = [&](Dim& dim, std::size_t most) {
       const std::size_t start = random() % 64;
@@ -397,14 +393,14 @@ TEST_CASE("ascend: any number of records under random order of completion are ri
     const std::size_t most = i % 50 == 0 ? 7000 : 300;
     const TensorView in[] = {tensor(dims[0], 300), tensor(dims[1], 300)};
     const TensorView out[] = {tensor(dims[2], most), tensor(dims[3], 300)};
-    recorder.begin_step(plan);
-    REQUIRE(recorder.capture(0, in, out) == Status::ok);
-    recorder.end_step();
-    while (session.drain_some(SIZE_MAX) != 0) continue;
+    dump.recorder.begin_step(dump.plan);
+    REQUIRE(dump.recorder.capture(0, in, out) == Status::ok);
+    dump.recorder.end_step();
+    while (dump.session.drain_some(SIZE_MAX) != 0) continue;
   }
-  REQUIRE(session.finalize() == Status::ok);
-  CHECK(sink.files == records);
-  CHECK(sink.wrong == 0);
+  REQUIRE(dump.session.finalize() == Status::ok);
+  CHECK(dump.sink.files == records);
+  CHECK(dump.sink.wrong == 0);
   CHECK(rig.counts().background > 4 * records);
   CHECK(rig.counts().most_under_way == 4);
   REQUIRE(memory.close() == Status::ok);
@@ -429,31 +425,27 @@ TEST_CASE("ascend: every call of the driver may fail; nothing hangs, leaks or is
     if (status == Status::ok) {
       REQUIRE(memory.add_stream(5, stream) == Status::ok);
       AscendOneOpDump<FakeSink> dump(memory, 10000, JournalDetail::none);
-      auto& sink = dump.sink;
-      auto& session = dump.session;
-      auto& recorder = dump.recorder;
-      auto& plan = dump.plan;
       for (int step = 0; step < 3; ++step) {
         const Dim dim = step == 1 ? 6000 : 200;
         const TensorView tensor = {
             .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
-        REQUIRE(recorder.begin_step(plan) == Status::ok);
+        REQUIRE(dump.recorder.begin_step(dump.plan) == Status::ok);
         static_cast<void>(memory.overflowed(5));
-        captured += recorder.capture(0, {}, {&tensor, 1}) == Status::ok ? 1 : 0;
-        REQUIRE(recorder.end_step() == Status::ok);
+        captured += dump.recorder.capture(0, {}, {&tensor, 1}) == Status::ok ? 1 : 0;
+        REQUIRE(dump.recorder.end_step() == Status::ok);
       }
-      REQUIRE(session.finalize() == Status::ok);
+      REQUIRE(dump.session.finalize() == Status::ok);
       CHECK(captured >= 2);
-      CHECK(session.counts().device_failed == 3 - captured);
-      CHECK(session.counts().written == captured);
-      CHECK(sink.objects.size() == captured);
-      CHECK(sink.open_objects.empty());
-      for (const auto& [name, file] : sink.objects) {
+      CHECK(dump.session.counts().device_failed == 3 - captured);
+      CHECK(dump.session.counts().written == captured);
+      CHECK(dump.sink.objects.size() == captured);
+      CHECK(dump.sink.open_objects.empty());
+      for (const auto& [name, file] : dump.sink.objects) {
         const std::size_t bytes = name.find("/1/1|") != name.npos ? 6000 : 200;
         REQUIRE(file.size() > bytes);
         CHECK(std::memcmp(file.data() + file.size() - bytes, data.data(), bytes) == 0);
       }
-      CHECK(session.remove_recorder(recorder) == Status::ok);
+      CHECK(dump.session.remove_recorder(dump.recorder) == Status::ok);
       status = memory.close();
       const bool told = status != Status::ok || captured != 3 || rig.counts().calls <= failing;
       // The overflow status, a lane that is not there and a query are no loss.
@@ -523,27 +515,23 @@ TEST_CASE("ascend: every copy in the background may fail on the device") {
     rig.upload(on_device, data.data(), data.size());
     rig.fail_copy(failing, 507052);
     AscendOneOpDump<FakeSink> dump(memory);
-    auto& sink = dump.sink;
-    auto& session = dump.session;
-    auto& recorder = dump.recorder;
-    auto& plan = dump.plan;
     const Dim dim = data.size();
     const TensorView tensor = {
         .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
-    REQUIRE(recorder.begin_step(plan) == Status::ok);
-    const Status first = recorder.capture(0, {}, {&tensor, 1});
-    const Status second = recorder.capture(0, {}, {&tensor, 1});
-    REQUIRE(recorder.end_step() == Status::ok);
-    REQUIRE(session.finalize() == Status::ok);
+    REQUIRE(dump.recorder.begin_step(dump.plan) == Status::ok);
+    const Status first = dump.recorder.capture(0, {}, {&tensor, 1});
+    const Status second = dump.recorder.capture(0, {}, {&tensor, 1});
+    REQUIRE(dump.recorder.end_step() == Status::ok);
+    REQUIRE(dump.session.finalize() == Status::ok);
     copies = rig.counts().background;
     const bool failed = failing < copies;
     CHECK((first == Status::ok && second == Status::ok) != failed);
     CHECK((first == Status::ok || second == Status::ok));
     CHECK(memory.driver_error().code == (failed ? 507052 : 0));
-    CHECK(sink.objects.size() == (failed ? 1 : 2));
-    CHECK(sink.open_objects.empty());
-    CHECK(session.counts().device_failed == (failed ? 1 : 0));
-    for (const auto& [name, file] : sink.objects)
+    CHECK(dump.sink.objects.size() == (failed ? 1 : 2));
+    CHECK(dump.sink.open_objects.empty());
+    CHECK(dump.session.counts().device_failed == (failed ? 1 : 0));
+    for (const auto& [name, file] : dump.sink.objects)
       CHECK(std::equal(data.begin(), data.end(), file.end() - static_cast<std::ptrdiff_t>(data.size())));
     REQUIRE(memory.close() == Status::ok);
     rig.free_all();
@@ -560,28 +548,24 @@ TEST_CASE("ascend: a copy that never ends loses records within the limit, and la
   const Address on_device = rig.allocate(data.size());
   rig.upload(on_device, data.data(), data.size());
   AscendOneOpDump<FakeSink> dump(memory, 20);
-  auto& sink = dump.sink;
-  auto& session = dump.session;
-  auto& recorder = dump.recorder;
-  auto& plan = dump.plan;
   const Dim dim = data.size();
   const TensorView tensor = {
       .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
   rig.hold_copies(2, 1);
-  REQUIRE(recorder.begin_step(plan) == Status::ok);
+  REQUIRE(dump.recorder.begin_step(dump.plan) == Status::ok);
   {
     const WaitLimit limit("captures of what the device does not copy");
-    CHECK(recorder.capture(0, {}, {&tensor, 1}) == Status::device_copy_failed);
-    CHECK(recorder.capture(0, {}, {&tensor, 1}) == Status::device_copy_failed);
+    CHECK(dump.recorder.capture(0, {}, {&tensor, 1}) == Status::device_copy_failed);
+    CHECK(dump.recorder.capture(0, {}, {&tensor, 1}) == Status::device_copy_failed);
   }
   CHECK(rig.counts().limits_ms < 2000);
-  CHECK(session.remove_recorder(recorder) == Status::recorder_busy);
+  CHECK(dump.session.remove_recorder(dump.recorder) == Status::recorder_busy);
   rig.let_go();
-  wait_until("a capture", [&] { return recorder.capture(0, {}, {&tensor, 1}) == Status::ok; });
-  REQUIRE(recorder.end_step() == Status::ok);
-  REQUIRE(session.finalize() == Status::ok);
-  CHECK(sink.objects.size() == 1);
-  CHECK(session.remove_recorder(recorder) == Status::ok);
+  wait_until("a capture", [&] { return dump.recorder.capture(0, {}, {&tensor, 1}) == Status::ok; });
+  REQUIRE(dump.recorder.end_step() == Status::ok);
+  REQUIRE(dump.session.finalize() == Status::ok);
+  CHECK(dump.sink.objects.size() == 1);
+  CHECK(dump.session.remove_recorder(dump.recorder) == Status::ok);
   REQUIRE(memory.close() == Status::ok);
   rig.free_all();
   rig.check_nothing_is_left();
@@ -596,10 +580,6 @@ TEST_CASE("ascend: the device copies without a pause while the recorder and the 
   const Address on_device = rig.allocate(kBytes);
   AscendOneOpDump<CheckingSink> dump(memory, kWaitLimitMs, JournalDetail::records,
                                      memory.allocate_pinned(kRingBytes).value());
-  auto& sink = dump.sink;
-  auto& session = dump.session;
-  auto& recorder = dump.recorder;
-  auto& plan = dump.plan;
   const Dim dim = kBytes;
   const TensorView tensor = {
       .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
@@ -614,12 +594,12 @@ TEST_CASE("ascend: the device copies without a pause while the recorder and the 
           [&rig] { return std::to_string(rig.counts().most_under_way); });
       rig.let_go();
     });
-    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    REQUIRE(dump.recorder.begin_step(dump.plan) == Status::ok);
     const auto start = std::chrono::steady_clock::now();
-    REQUIRE(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
+    REQUIRE(dump.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     device.join();
-    REQUIRE(recorder.end_step() == Status::ok);
+    REQUIRE(dump.recorder.end_step() == Status::ok);
     const SimulatedAscendCounts counts = rig.counts();
     best = std::min(best, took.count() / (static_cast<double>(counts.busy_ns) * 1e-9));
     CHECK(counts.waited_for == 0);
@@ -627,8 +607,8 @@ TEST_CASE("ascend: the device copies without a pause while the recorder and the 
     CHECK(counts.most_under_way >= 3);
   }
   MESSAGE("64 MiB through a ring of 256 KiB, over pure transfer time: " << best);
-  REQUIRE(session.finalize() == Status::ok);
-  CHECK(sink.bytes > 5 * kBytes);
+  REQUIRE(dump.session.finalize() == Status::ok);
+  CHECK(dump.sink.bytes > 5 * kBytes);
   REQUIRE(memory.close() == Status::ok);
   rig.free_all();
   rig.check_nothing_is_left();

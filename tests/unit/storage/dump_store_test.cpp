@@ -9,6 +9,7 @@
 #include "platform/posix/file_dump.hpp"
 #include "platform/storage/raw_storage.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/raw_objects.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -27,9 +28,7 @@ struct Rig {
     write_file(place, "");
     std::filesystem::resize_file(place, bytes);
     configure(options);
-    dump.log_to([](void* to,
-                   std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
-                &said);
+    dump.log_to(&add_line, &said);
   }
 
   void configure(const std::string& options) {
