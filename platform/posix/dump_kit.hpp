@@ -141,6 +141,7 @@ class DumpKit {
   /// `no_memory` leaves the ring of the last call as it was.
   Result<MutableBytes> ring_for(const DumpOptions& options, MutableBytes ring) {
     ring_bytes_ = options.ring_bytes.value_or(ring.size());
+    told_bytes_ = 0;
     if (!options.ring_bytes) return ring;
     const std::size_t bytes = ring_bytes_;
     std::unique_ptr<std::uint64_t[]> own(new (std::nothrow) std::uint64_t[(bytes + 7) / 8]);
@@ -490,19 +491,20 @@ class DumpKit {
     const std::span<const CapturedTensors> tensors = plan.model->tensors;
     if (ring_bytes_ == 0 || config_.form.data == DumpData::statistics || digest_bytes(config_.form) != 0)
       return;
-    std::uint64_t most = ring_bytes_;
+    const std::uint64_t known = std::max<std::uint64_t>(ring_bytes_, told_bytes_);
+    std::uint64_t most = known;
     for (std::size_t op = 0; op < std::min(plan.bits.size(), tensors.size()); ++op) {
       for (std::size_t i = 0; i < tensors[op].size(); ++i) {
         const auto role = i < tensors[op].inputs.size() ? kCaptureInputs : kCaptureOutputs;
         if ((plan.bits[op] & role) != 0) most = std::max<std::uint64_t>(most, tensors[op][i].bytes);
       }
     }
-    if (most == ring_bytes_) return;
+    if (most == known) return;
     say("ring: a tensor of " + std::to_string(most) + " bytes passes a ring of " +
         std::to_string(ring_bytes_) + " in parts, which takes longer: \"ring_bytes\": " +
         std::to_string(std::min<std::uint64_t>(kTensors * most, Ring::kMaxBytes)) +
         " in \"opdump\" holds several");
-    ring_bytes_ = static_cast<std::size_t>(most);
+    told_bytes_ = most;
   }
 
   Status begin_extras(std::string_view text) {
@@ -542,7 +544,8 @@ class DumpKit {
   std::vector<CountedModel> op_counts_;              ///< of each loaded model that has captured operators
   std::vector<GrowingModel> growing_;                ///< of load_growing_model
   std::unique_ptr<std::uint64_t[]> own_ring_;
-  std::size_t ring_bytes_ = 0;  ///< of the ring, or the largest tensor that was told; 0: not known
+  std::size_t ring_bytes_ = 0;    ///< 0: not known
+  std::uint64_t told_bytes_ = 0;  ///< of the largest tensor that was told
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;
   std::optional<std::uint64_t> room_bytes_;

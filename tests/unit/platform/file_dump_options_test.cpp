@@ -12,6 +12,7 @@
 #include "platform/posix/basic_file_dump.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/fakes.hpp"
 #include "tests/support/little_endian.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -112,9 +113,7 @@ TEST_CASE("file dump: a model that was loaded before the start is dumped, unless
   HostMemory memory;
   std::vector<std::string> said;
   posix::FileDump dump(memory);
-  dump.log_to(
-      [](void* to, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
-      &said);
+  dump.log_to(&add_line, &said);
   ModelPlanFor<1> plan;
   {
     ModelPlanFor<1> gone;
@@ -232,11 +231,7 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
   HostMemory memory;
   posix::BasicFileDump<HostMemory, 1024> dump(memory);
   std::vector<std::string> lines;
-  dump.log_to(
-      [](void* context, std::string_view line) {
-        static_cast<std::vector<std::string>*>(context)->emplace_back(line);
-      },
-      &lines);
+  dump.log_to(&add_line, &lines);
   REQUIRE(dump.start(config.c_str()) == Status::ok);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with(config + ":1:"));
@@ -254,6 +249,19 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
       lines[2] ==
       "ring: a tensor of 16384 bytes passes a ring of 1024 in parts, which takes longer: \"ring_bytes\": 131072 in "
       "\"opdump\" holds several");
+  TensorView larger = tensor;
+  larger.bytes *= 2;
+  const CapturedTensors more = {{}, {&larger, 1}};
+  ModelDesc second = model, third = model;
+  second.id = 2;
+  third.id = 3;
+  second.tensors = third.tensors = {&more, 1};
+  ModelPlanFor<1> second_plan, third_plan;
+  REQUIRE(dump.load_model(second_plan, second) == Status::ok);
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[4].starts_with("ring: a tensor of 32768 bytes passes a ring of 1024 in parts"));
+  REQUIRE(dump.load_model(third_plan, third) == Status::ok);
+  CHECK(lines.size() == 6);
   CHECK(dump.stop() == Status::ok);
 }
 
