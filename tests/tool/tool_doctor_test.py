@@ -134,8 +134,7 @@ class Doctor(Case):
                 self.assertEqual(board[AT_ONCE][0], 'yes' if tried else 'perhaps')
                 self.assertEqual(board['failed'], [])
         self.assertEqual(seen, 15)
-        self.install(SERVER, without=['aclrtGetVersion', 'aclsysGetVersionStr', 'aclrtGetSocName',
-                                      'aclrtGetDeviceCount'])
+        self.install(SERVER, without=['aclrtGetVersion', 'aclsysGetVersionStr', 'aclrtGetSocName', 'aclrtGetDeviceCount'])
         out, _ = self.run_doctor()
         for name in ('aclrtGetVersion', 'aclsysGetVersionStr', 'aclrtGetSocName', 'aclrtGetDeviceCount'):
             self.assertIn('not told (%s)' % name, out)
@@ -234,6 +233,9 @@ class Doctor(Case):
         self.assertIn('; lacks acldumpUnregCallback, acldumpGetPath', board['libascend_dump.so'][1])
         self.assertEqual(board['libge_dbg.so'][1].count(','), 8)
         self.assertEqual(board["CANN's dump"][0], 'no')
+        subprocess.run([compiler, '-shared', 'other.c', '-o', 'lib/libascend_dump.so'], cwd=self.directory, check=True)
+        self.assertIn('has no acldumpRegCallback', self.diagnose(expect=3)["CANN's dump"][1])
+        subprocess.run([compiler, '-shared', 'dump.c', '-o', 'lib/libascend_dump.so'], cwd=self.directory, check=True)
         self.install(SERVER)
         self.assertEqual(self.diagnose()["CANN's dump"][0], 'perhaps')
         self.install(NANO)

@@ -83,12 +83,10 @@ struct Wanted {
   std::vector<std::string_view> functions;
 };
 
-constexpr std::string_view kCannDump = "libascend_dump.so";
+constexpr std::string_view kCannDump = "libascend_dump.so", kRegister = "acldumpRegCallback";
 
 const Wanted kOtherLibraries[] = {
-    {kCannDump,
-     "CANN's own dump, and its callback",
-     {"acldumpRegCallback", "acldumpUnregCallback", "acldumpGetPath"}},
+    {kCannDump, "CANN's own dump, and its callback", {kRegister, "acldumpUnregCallback", "acldumpGetPath"}},
     {"libge_dbg.so",
      "what the nano executor asks which operators to dump",
      {"DbgInit", "DbgDeInit", "DbgNotifySetDevice", "DbgGetprofEnable", "DbgLoadModelPostProcess",
@@ -146,17 +144,15 @@ Finding find(const Wanted& wanted, bool is_runtime) {
   }
   found.state = "found";
   found.text = path_of_library(handle, wanted.name);
-  std::string lacking;
-  const auto look_up = [&](std::string_view function) {
+  const auto look_up = [&found, handle](std::string_view function) {
     const std::string name(function);
-    if (::dlsym(handle, name.c_str()) == nullptr) lacking += (lacking.empty() ? "; lacks " : ", ") + name;
+    if (::dlsym(handle, name.c_str()) == nullptr) found.lacks.push_back(name);
   };
   if (is_runtime) {
     ascend::AclApi api;
     ascend::for_each_function(api, [&look_up](const char* function, auto) { look_up(function); });
   }
   for (const std::string_view function : wanted.functions) look_up(function);
-  found.text += lacking;
   return found;
 }
 
@@ -246,7 +242,7 @@ Finding copies(const FoundDevice& device, const char* name, const std::string& w
   } else if (!are_there || (trial == Trial::untried && device.untried.empty())) {
     found.text += std::string(": ") + not_here;
   } else if (trial == Trial::untried) {
-    if (!device.refused) found.state = "perhaps";
+    if (device.last_failure.empty()) found.state = "perhaps";
     found.text += ": not tried: " + device.untried;
   } else if (trial == Trial::wrong) {
     found.text += ": the trial copy brought other bytes than were written";
@@ -285,10 +281,13 @@ std::vector<Finding> find_prospects(const std::vector<Finding>& libraries, const
       device.overflow == Trial::right ? "by what the device tells of each operator" + none
                                       : "outputs are searched for infinities and NaN" + none);
   const Finding dump = library(kCannDump);
-  const bool calls_back = dump.state == "found" && dump.text.find("acldumpRegCallback") == std::string::npos;
+  const bool lacks = std::find(dump.lacks.begin(), dump.lacks.end(), kRegister) != dump.lacks.end();
+  const bool calls_back = dump.state == "found" && !lacks;
   add("CANN's dump", calls_back && best != "no" ? "perhaps" : "no",
       std::string("whole models, behind the callback of ") + std::string(kCannDump) +
-          (calls_back ? "; only a dump of a model shows more" + none : ", which is not there"));
+          (calls_back ? "; only a dump of a model shows more" + none
+           : lacks    ? ", which has no acldumpRegCallback"
+                      : ", which is not there"));
   std::string there;
   for (const char* const name : {"libge_dbg.so", "libdatadump.so"}) {
     if (const Finding one = library(name); one.state == "found")
@@ -317,7 +316,14 @@ int exit_status_of(const std::vector<Finding>& all, const FoundDevice& device) {
   };
   if (has(Trial::wrong)) return kExitFailed;
   if (has(Trial::right)) return kExitOk;
-  return !device.untried.empty() && !device.refused ? kExitOk : kExitFailed;
+  return !device.untried.empty() && device.last_failure.empty() ? kExitOk : kExitFailed;
+}
+
+std::string text_of(const Finding& finding) {
+  std::string text = finding.text;
+  for (const std::string& function : finding.lacks)
+    text += (&function == &finding.lacks.front() ? "; lacks " : ", ") + function;
+  return text;
 }
 
 /// Texts go on below themselves.
@@ -326,7 +332,7 @@ void print(const std::vector<Finding>& findings) {
   Table table("  ", "lll");
   print_line(findings[0].part);
   for (const Finding& finding : findings) {
-    std::vector<std::string> row = {finding.name, std::string(finding.state), finding.text};
+    std::vector<std::string> row = {finding.name, std::string(finding.state), text_of(finding)};
     while (row[2].size() > kWidth - kText && row[2].rfind(' ', kWidth - kText) != std::string::npos) {
       const std::size_t cut = row[2].rfind(' ', kWidth - kText);
       table.add({row[0], row[1], row[2].substr(0, cut)});
@@ -342,7 +348,7 @@ std::string json_of(const std::vector<Finding>& all, int exit_status) {
   json.open('{').key("opdump").text(OPDUMP_VERSION).line().key("findings").open('[');
   for (const Finding& finding : all) {
     json.line(1).open('{').key("part").text(finding.part).key("name").text(finding.name);
-    json.key("state").text(finding.state).key("text").text(finding.text).close('}');
+    json.key("state").text(finding.state).key("text").text(text_of(finding)).close('}');
   }
   json.close(']').line().key("exit_status").number(static_cast<std::uint64_t>(exit_status)).close('}');
   return json.take();

@@ -150,7 +150,6 @@ class DeviceTrial {
         std::any_of(found_.findings.begin(), found_.findings.end(),
                     [&](const Finding& each) { return each.name == call && each.text == text; });
     if (!is_known) add(call, "failed", text);
-    found_.refused = true;
     found_.last_failure = call + ' ' + text;
     return false;
   }
@@ -192,8 +191,8 @@ class DeviceTrial {
   bool take_device() {
     const std::string device = "device " + std::to_string(id_);
     if (count_ && id_ >= *count_) {
-      found_.refused = true;
-      return refuse("there is no " + device);
+      found_.last_failure = "there is no " + device;
+      return refuse(found_.last_failure);
     }
     if (calls_.set_device == nullptr)
       return refuse("the runtime has no aclrtSetDevice; below AscendCL the program takes the device itself");

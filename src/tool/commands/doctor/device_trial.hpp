@@ -28,6 +28,7 @@ struct Finding {
   std::string name;
   std::string_view state;
   std::string text{};
+  std::vector<std::string> lacks{};  ///< of a library: functions
 };
 
 /// What became of something that was tried on the device.
@@ -40,10 +41,9 @@ enum class Trial : std::uint8_t {
 
 /// What the device and its driver told and did.
 struct FoundDevice {
-  std::string library{};  ///< path of the runtime; empty: there is none that can copy
-  std::string untried{};  ///< why no copy was tried; empty: it was
-  bool refused = false;   ///< a call has failed, or there is no such device
-  std::string last_failure{};
+  std::string library{};        ///< path of the runtime; empty: there is none that can copy
+  std::string untried{};        ///< why no copy was tried; empty: it was
+  std::string last_failure{};   ///< of a call, or that there is no such device
   bool is_nano = false;         ///< AscendCL without memory and streams of the host's
   bool has_background = false;  ///< the functions of copies in the background are there
   Status opened = Status::ok;
