@@ -43,7 +43,8 @@ inline constexpr std::size_t kCrcBytes = 4;
 inline constexpr std::size_t kObjectBytes = 4;
 /// The CRC-32C of a frame; with OPDUMP_SMALL_CODE without a table.
 inline std::uint32_t frame_crc(const std::byte* frame, std::size_t bytes) {
-  return update_crc < kCrc32cPolynomial, build::kLean ? 0 : OPDUMP_CRC_TABLE_BYTES > (0, frame, bytes);
+  constexpr std::size_t kTableBytes = build::kLean ? 0 : OPDUMP_CRC_TABLE_BYTES;
+  return update_crc<kCrc32cPolynomial, kTableBytes>(0, frame, bytes);
 }
 
 /// In a state that answers no request.

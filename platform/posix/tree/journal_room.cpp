@@ -69,8 +69,10 @@ bool JournalRoom::take(int file, const struct stat& status, std::uint64_t more) 
     if (is_enough()) return true;
     int error = reserve(file, needed - more, more + room.most);
     // A disk that is nearly full from the start has less.
-    while (room.end == 0 && error != EFBIG && is_full(error) && room.most > kLeastRoom)
-      error = reserve(file, needed - more, more + (room.most /= 2));
+    while (room.end == 0 && (error == ENOSPC || error == EDQUOT) && room.most > kLeastRoom) {
+      room.most /= 2;
+      error = reserve(file, needed - more, more + room.most);
+    }
     if (error == 0) room.end = needed + room.most;
     if (error == 0 || is_full(error)) return room.end == 0 || is_enough();
     watched_ = unlooked_ = room.most;

@@ -1,5 +1,8 @@
 #include "src/config/json/json_tree.hpp"
 
+#ifndef SIMDJSON_EXCEPTIONS
+#define SIMDJSON_EXCEPTIONS 0
+#endif
 #include <simdjson.h>
 
 #include <algorithm>
