@@ -3,7 +3,8 @@
 /// be included alone. Not in this table are opdump/boot.hpp for firmware, opdump/config/ with the readers of configs,
 /// opdump/opdump.h for C and opdump/acl.hpp for CANN. Every switch of a build is in opdump/knobs.hpp. Of base/,
 /// status, bytes and arena are for users. Nothing of impl/ is: its rooms follow a tensor's way, plan, capture,
-/// record, drain; lean has the code that a small build takes in the place of other code.
+/// record, drain; lean has the code that a small build takes in the place of other code. What the files of a dump hold,
+/// byte by byte, is in format/.
 
 // What one calls.
 #include "opdump/recorder.hpp"  // captures operators as they run

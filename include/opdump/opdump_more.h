@@ -57,7 +57,7 @@ enum {
 
 /**
  * The cryptography of a sealed sink: X25519, HKDF-SHA256 and ChaCha20-Poly1305, put together as
- * impl/format/sealed.hpp says. platform/psa/psa_sealer.h has one over PSA Crypto.
+ * format/sealed.hpp says. platform/psa/psa_sealer.h has one over PSA Crypto.
  */
 typedef struct opdump_sealer {
   size_t struct_bytes;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "opdump/impl/format/sealed.hpp"
+#include "opdump/format/sealed.hpp"
 #include "opdump/port/sealer.hpp"
 
 namespace opdump::psa {

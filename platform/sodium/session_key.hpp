@@ -1,14 +1,14 @@
 #pragma once
 #include <cstddef>
 
-#include "opdump/impl/format/sealed.hpp"
+#include "opdump/format/sealed.hpp"
 #include "opdump/port/sealer.hpp"
 #include "platform/sodium/sodium_library.hpp"
 
 namespace opdump::sodium {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The key of a session, wiped when it goes. See impl/format/sealed.hpp.
+/// The key of a session, wiped when it goes. See format/sealed.hpp.
 class SessionKey {
  public:
   explicit SessionKey(const SodiumLibrary& library) : library_(library) {}

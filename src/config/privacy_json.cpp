@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "opdump/impl/format/statistic_table.hpp"
+#include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/plan/privacy.hpp"
 #include "src/config/option_reader.hpp"
 

@@ -1,4 +1,4 @@
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "opdump/boot.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/session.hpp"
 #include "src/nano/dbg_walk.hpp"
 #include "src/nano/dump_directory.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "opdump/base/text.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

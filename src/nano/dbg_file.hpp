@@ -27,7 +27,7 @@
 ///     TLV    u32 tag, u32 bytes of the value, value
 ///
 /// A TLV with another tag is skipped. Source: the structures that the vendor's converter writes and its
-/// executor reads. The records of inputs and outputs are in `opdump/impl/format/nano.hpp`.
+/// executor reads. The records of inputs and outputs are in `opdump/format/nano.hpp`.
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

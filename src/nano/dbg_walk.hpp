@@ -16,7 +16,7 @@
 ///
 ///     operator       u32 task, u32 stream, u32 logical stream, i32 kind of task, u32 blocks, u8, u32 bytes
 ///                    of TLVs, TLVs 0 (name), 1 (type), 4 (inputs), 5 (outputs), and others that are passed over
-///     TLV 4, TLV 5   as in a nano record, see opdump/impl/format/nano.hpp
+///     TLV 4, TLV 5   as in a nano record, see opdump/format/nano.hpp
 ///
 /// Source: the vendor's model saver and its executor, and a file in the tests of its device part.
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "opdump/read/record_tensor.hpp"
 #include "opdump/types/format.hpp"
 #include "src/tool/read/dump/npy_array.hpp"

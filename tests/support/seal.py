@@ -1,4 +1,4 @@
-"""Opens sealed dumps by the description in include/opdump/impl/format/sealed.hpp, with cryptography of its own: X25519
+"""Opens sealed dumps by the description in include/opdump/format/sealed.hpp, with cryptography of its own: X25519
 by RFC 7748, HKDF by RFC 5869, ChaCha20-Poly1305 by RFC 8439. Slow, and standard library only."""
 import hashlib
 import hmac

@@ -5,9 +5,9 @@
 
 #include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/format/nano.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
-#include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/format/nano.hpp"
+#include "opdump/format/statistic_table.hpp"
+#include "opdump/format/stats_csv.hpp"
 #include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/record_view.hpp"

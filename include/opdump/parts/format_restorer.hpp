@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "opdump/port/device_copy.hpp"
 #include "opdump/port/device_memory.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/format/npy_head.hpp"
-#include "opdump/impl/format/overflow_json.hpp"
+#include "opdump/format/npy_head.hpp"
+#include "opdump/format/overflow_json.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/stats/numbers.hpp"
 #include "opdump/types/dtype.hpp"

@@ -6,9 +6,9 @@
 
 #include "opdump/base/digest.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/stats_csv.hpp"
 #include "opdump/impl/capture/private_tensors.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
-#include "opdump/impl/format/stats_csv.hpp"
 #include "opdump/impl/plan/privacy.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/tensor_pieces.hpp"

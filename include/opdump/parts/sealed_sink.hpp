@@ -8,7 +8,7 @@
 #include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
 #include "opdump/boot.hpp"
-#include "opdump/impl/format/sealed.hpp"
+#include "opdump/format/sealed.hpp"
 #include "opdump/port/sealer.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/types/config.hpp"
@@ -17,7 +17,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// Seals a dump for the holder of one private key before it reaches another sink, a tree, flash or a wire:
-/// the bytes of objects and the lines of journals, in chunks, as impl/format/sealed.hpp says. `opdump open`
+/// the bytes of objects and the lines of journals, in chunks, as format/sealed.hpp says. `opdump open`
 /// reads them, and names what was changed, swapped, repeated or left out.
 ///
 ///     PsaSealer sealer;

@@ -7,8 +7,8 @@
 
 #include "opdump/base/digest.hpp"
 #include "opdump/base/fnv.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
-#include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/format/statistic_table.hpp"
+#include "opdump/format/stats_csv.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/tensor_pieces.hpp"
 #include "opdump/impl/stats/statistics.hpp"

@@ -16,7 +16,7 @@ using SealKey = std::span<const std::byte, kSealKeyBytes>;
 using SealNonce = std::span<const std::byte, kSealNonceBytes>;
 
 /// The cryptography of a SealedSink, as a platform supplies it: X25519, HKDF-SHA256 and ChaCha20-Poly1305
-/// (RFC 7748, 5869, 8439), put together as impl/format/sealed.hpp says. All calls come from the thread that
+/// (RFC 7748, 5869, 8439), put together as format/sealed.hpp says. All calls come from the thread that
 /// drains, but `begin`, which comes while nothing drains.
 class Sealer {
  public:

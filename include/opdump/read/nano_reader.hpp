@@ -4,7 +4,7 @@
 #include <span>
 
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/read/record_tensor.hpp"
 
 namespace opdump {

@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "opdump/base/text.hpp"
+#include "opdump/format/digest_table.hpp"
+#include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/drain/journal.hpp"
-#include "opdump/impl/format/digest_table.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "platform/posix/base/unique_fd.hpp"

@@ -14,9 +14,9 @@
 
 #include "opdump/base/fnv.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/digest_table.hpp"
+#include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
-#include "opdump/impl/format/digest_table.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/short_journal.hpp"
 #include "platform/posix/tree/tree_files.hpp"

@@ -1,7 +1,7 @@
 #include "src/config/text/config_text.hpp"
 
-#include "opdump/impl/format/sealed.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
+#include "opdump/format/sealed.hpp"
+#include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
 #include "src/card/hexadecimal.hpp"

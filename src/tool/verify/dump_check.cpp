@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "opdump/impl/format/digest_table.hpp"
-#include "opdump/impl/format/statistic_table.hpp"
+#include "opdump/format/digest_table.hpp"
+#include "opdump/format/statistic_table.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 #include "src/config/refusal.hpp"
 #include "src/config/text/human_text.hpp"

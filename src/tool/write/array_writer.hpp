@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "opdump/read/record_tensor.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"

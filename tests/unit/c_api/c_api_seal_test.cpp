@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "opdump/config/write_blob.hpp"
-#include "opdump/impl/format/sealed.hpp"
+#include "opdump/format/sealed.hpp"
 #include "opdump/opdump.h"
 #include "tests/support/c_session.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/format/overflow_json.hpp"
+#include "opdump/format/overflow_json.hpp"
 #include "opdump/impl/stats/non_finite.hpp"
 #include "opdump/types/overflow.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "opdump/base/byte_output.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/read/nano_reader.hpp"
 
 using namespace opdump;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/format/stats_csv.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "tests/support/effort.hpp"
 

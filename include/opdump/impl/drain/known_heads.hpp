@@ -7,8 +7,8 @@
 
 #include "opdump/base/byte_output.hpp"
 #include "opdump/base/bytes.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
-#include "opdump/impl/format/nano.hpp"
 #include "opdump/impl/record/record_view.hpp"
 
 /// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a recorder and

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "opdump/base/byte_output.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/types/overflow.hpp"

@@ -8,7 +8,7 @@
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/packed_names.hpp"
-#include "opdump/impl/format/stats_columns.hpp"
+#include "opdump/format/stats_columns.hpp"
 #include "opdump/impl/lean/statistics.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/port/device_copy.hpp"

@@ -4,7 +4,7 @@
 
 #include "opdump/base/byte_output.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/format/nano.hpp"
+#include "opdump/format/nano.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 

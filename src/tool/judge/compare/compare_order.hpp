@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "opdump/types/format.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "src/tool/judge/compare/aligned_pairing.hpp"
 #include "src/tool/judge/compare/compare_order.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/impl/format/relayout.hpp"
+#include "opdump/format/relayout.hpp"
 #include "opdump/read/record_tensor.hpp"
 #include "opdump/types/tensor.hpp"
 #include "src/card/quantisation.hpp"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <span>
 
-#include "opdump/impl/format/digest_table.hpp"
+#include "opdump/format/digest_table.hpp"
 #include "opdump/types/config.hpp"
 #include "src/tool/read/dump/block_format.hpp"
 #include "src/tool/read/dump/elements.hpp"

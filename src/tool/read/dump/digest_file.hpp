@@ -103,7 +103,7 @@ struct DigestedRecord {
 /// Whether a file of that name holds digests.
 bool is_digest_name(std::string_view name);
 
-/// Reads an untrusted file of digests, see opdump/impl/format/digest_table.hpp. Refers to its bytes.
+/// Reads an untrusted file of digests, see opdump/format/digest_table.hpp. Refers to its bytes.
 class DigestReader {
  public:
   /// Adds the file's operators to `ops`.

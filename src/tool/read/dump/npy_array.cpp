@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/format/npy_head.hpp"
+#include "opdump/format/npy_head.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/read/dump/elements.hpp"
 

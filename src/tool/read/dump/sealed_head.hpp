@@ -4,7 +4,7 @@
 #include <string>
 
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/format/sealed.hpp"
+#include "opdump/format/sealed.hpp"
 #include "src/card/hexadecimal.hpp"
 
 namespace opdump::tool {

@@ -5,7 +5,7 @@
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/format/stats_columns.hpp"
+#include "opdump/format/stats_columns.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/dtype.hpp"
