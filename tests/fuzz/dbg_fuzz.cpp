@@ -1,7 +1,7 @@
 // The .dbg file of a nano product's model: what is read lies in the file, and what is left without some
 // tensors can be read again.
+#include "platform/ascend/nano/dbg_file.hpp"
 #include "record_use.hpp"
-#include "src/nano/dbg_file.hpp"
 
 using opdump::fuzz::require;
 using opdump::nano::DbgFault;

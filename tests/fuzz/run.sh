@@ -49,7 +49,7 @@ flags='-std=c++20 -O1 -g -fno-sanitize-recover=all -Iinclude -I. -DSIMDJSON_EXCE
 mkdir -p build/fuzz/objects
 echo '== readers: building'
 ls src/tool/cli/*.cpp src/tool/read/*/*.cpp src/card/*.cpp \
-  src/attach/onnx_nodes.cpp src/nano/dbg_file.cpp src/config/*.cpp src/config/*/*.cpp src/format/*.cpp src/kernels/*.cpp \
+  src/attach/onnx_nodes.cpp platform/ascend/nano/dbg_file.cpp src/config/*.cpp src/config/*/*.cpp src/format/*.cpp src/kernels/*.cpp \
   src/kernels/statistics/*.cpp platform/flashlog/*.cpp platform/flashlog/impl/*.cpp platform/posix/base/*.cpp \
   platform/storage/*.cpp |
   xargs -P 2 -I '{}' sh -c 'exec "$@" -o "build/fuzz/objects/$(echo "{}" | tr / _).o" -c "{}"' - \

@@ -16,7 +16,7 @@ LEVELS = [
     ['platform/freertos', 'platform/storage', 'platform/zephyr'],
     ['platform/esp-idf', 'platform/posix'],
     ['platform/ascend', 'src/config/text'],
-    ['src/c_api', 'src/nano', 'src/tool/cli'],
+    ['src/c_api', 'platform/ascend/nano', 'src/tool/cli'],
     ['src/acl', 'src/attach'],
     ['src/tool/read'],
     ['src/tool/config', 'src/tool/judge'],

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "opdump/session.hpp"
+#include "platform/ascend/nano/data_dump.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
-#include "src/nano/data_dump.hpp"
 #include "tests/support/nano/simulated_nano.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <set>
 #include <string>
 
-#include "src/nano/nano_runtime.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 #include "tests/support/nano/simulated_hal.hpp"
 #include "tests/support/nano/simulated_hal.inl"
 

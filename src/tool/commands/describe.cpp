@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "platform/ascend/nano/dbg_file.hpp"
 #include "platform/posix/run_description.hpp"
 #include "src/config/text/human_text.hpp"
-#include "src/nano/dbg_file.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"

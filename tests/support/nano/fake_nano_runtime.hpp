@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "src/nano/dbg_file.hpp"
-#include "src/nano/load_message.hpp"
-#include "src/nano/nano_runtime.hpp"
+#include "platform/ascend/nano/dbg_file.hpp"
+#include "platform/ascend/nano/load_message.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 
 namespace opdump::tests {
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "opdump/port/device_memory.hpp"
-#include "src/nano/event.hpp"
-#include "src/nano/load_message.hpp"
-#include "src/nano/mailbox.hpp"
+#include "platform/ascend/nano/event.hpp"
+#include "platform/ascend/nano/load_message.hpp"
+#include "platform/ascend/nano/mailbox.hpp"
 #include "tests/support/nano/dbg_maker.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/waiting.hpp"

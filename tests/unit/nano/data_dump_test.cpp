@@ -9,9 +9,9 @@
 
 #include "opdump/parts/statistics.hpp"
 #include "opdump/read/nano_reader.hpp"
+#include "platform/ascend/nano/data_dump.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "platform/posix/tree_sink.hpp"
-#include "src/nano/data_dump.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"

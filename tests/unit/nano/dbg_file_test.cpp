@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/nano/dbg_file.hpp"
+#include "platform/ascend/nano/dbg_file.hpp"
 #include "tests/support/nano/dbg_maker.hpp"
 
 using namespace opdump;

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "src/nano/flash_place.hpp"
+#include "platform/ascend/nano/flash_place.hpp"
 #include "tests/support/nano/simulated_hal.hpp"
 #include "tests/support/nano/simulated_hal.inl"
 #include "tests/support/temporary_directory.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/nano/load_message.hpp"
+#include "platform/ascend/nano/load_message.hpp"
 
 using namespace opdump;
 using namespace opdump::nano;

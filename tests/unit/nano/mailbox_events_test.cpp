@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "platform/ascend/nano/data_dump.hpp"
+#include "platform/ascend/nano/event_loop.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
-#include "src/nano/data_dump.hpp"
-#include "src/nano/event_loop.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/nano/simulated_nano.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "src/nano/nano_dump.hpp"
-#include "src/nano/profiling.hpp"
+#include "platform/ascend/nano/nano_dump.hpp"
+#include "platform/ascend/nano/profiling.hpp"
 #include "tests/support/nano/dbg_maker.hpp"
 #include "tests/support/nano/fake_nano_runtime.hpp"
 #include "tests/support/random.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/nano/nano_dump.hpp"
+#include "platform/ascend/nano/nano_dump.hpp"
 #include "tests/support/nano/dbg_maker.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/ascend/nano/dbg_file.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
-#include "src/nano/dbg_file.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/card/model_file.hpp"

@@ -1,9 +1,9 @@
 // The nine functions that CANN's nano executor looks up in libge_dbg.so. Source: the executor.
 
+#include "platform/ascend/nano/nano_dump.hpp"
+#include "platform/ascend/nano/process_runtime.hpp"
+#include "platform/ascend/nano/profiling.hpp"
 #include "platform/posix/impl/stderr_line.hpp"
-#include "src/nano/nano_dump.hpp"
-#include "src/nano/process_runtime.hpp"
-#include "src/nano/profiling.hpp"
 
 using namespace opdump::nano;
 

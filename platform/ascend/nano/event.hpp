@@ -4,8 +4,8 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/status.hpp"
-#include "src/nano/dbg_walk.hpp"
-#include "src/nano/mailbox.hpp"
+#include "platform/ascend/nano/dbg_walk.hpp"
+#include "platform/ascend/nano/mailbox.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

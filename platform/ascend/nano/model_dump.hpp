@@ -8,10 +8,10 @@
 #include "opdump/parts/text_log.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/plan.hpp"
+#include "platform/ascend/nano/dbg_file.hpp"
+#include "platform/ascend/nano/load_message.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 #include "platform/posix/config_file.hpp"
-#include "src/nano/dbg_file.hpp"
-#include "src/nano/load_message.hpp"
-#include "src/nano/nano_runtime.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

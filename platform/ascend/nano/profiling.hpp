@@ -4,7 +4,7 @@
 #include <string>
 
 #include "opdump/port/listeners.hpp"
-#include "src/nano/nano_runtime.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

@@ -8,7 +8,7 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/plan.hpp"
-#include "src/nano/load_message.hpp"
+#include "platform/ascend/nano/load_message.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

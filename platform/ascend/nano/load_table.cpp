@@ -1,8 +1,8 @@
-#include "src/nano/load_table.hpp"
+#include "platform/ascend/nano/load_table.hpp"
 
 #include <cstring>
 
-#include "src/nano/dbg_walk.hpp"
+#include "platform/ascend/nano/dbg_walk.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

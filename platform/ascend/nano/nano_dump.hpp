@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "src/nano/model_dump.hpp"
-#include "src/nano/nano_runtime.hpp"
+#include "platform/ascend/nano/model_dump.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

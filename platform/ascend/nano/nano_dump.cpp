@@ -1,4 +1,4 @@
-#include "src/nano/nano_dump.hpp"
+#include "platform/ascend/nano/nano_dump.hpp"
 
 #include <unistd.h>
 

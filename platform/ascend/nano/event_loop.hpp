@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "opdump/base/status.hpp"
-#include "src/nano/event.hpp"
+#include "platform/ascend/nano/event.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

@@ -16,6 +16,10 @@
 
 #include "opdump/impl/stats/kernels.hpp"
 #include "opdump/parts/statistics.hpp"
+#include "platform/ascend/nano/data_dump.hpp"
+#include "platform/ascend/nano/event_loop.hpp"
+#include "platform/ascend/nano/flash_place.hpp"
+#include "platform/ascend/nano/hal_scheduler.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/base/flash_file.hpp"
@@ -24,10 +28,6 @@
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/impl/stderr_line.hpp"
 #include "platform/posix/tree_sink.hpp"
-#include "src/nano/data_dump.hpp"
-#include "src/nano/event_loop.hpp"
-#include "src/nano/flash_place.hpp"
-#include "src/nano/hal_scheduler.hpp"
 
 // Weak: a process without the driver gets an error from InitDataDump, and no library fails to load.
 extern "C" {

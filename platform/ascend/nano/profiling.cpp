@@ -1,4 +1,4 @@
-#include "src/nano/profiling.hpp"
+#include "platform/ascend/nano/profiling.hpp"
 
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 #pragma once
-#include "src/nano/nano_runtime.hpp"
+#include "platform/ascend/nano/nano_runtime.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

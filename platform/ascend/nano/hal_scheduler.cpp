@@ -1,8 +1,8 @@
-#include "src/nano/hal_scheduler.hpp"
+#include "platform/ascend/nano/hal_scheduler.hpp"
 
 #include <cstring>
 
-#include "src/nano/mailbox.hpp"
+#include "platform/ascend/nano/mailbox.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

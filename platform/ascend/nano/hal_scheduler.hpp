@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/nano/event.hpp"
+#include "platform/ascend/nano/event.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {

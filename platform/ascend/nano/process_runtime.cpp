@@ -1,4 +1,4 @@
-#include "src/nano/process_runtime.hpp"
+#include "platform/ascend/nano/process_runtime.hpp"
 
 #include <dlfcn.h>
 #include <stdlib.h>

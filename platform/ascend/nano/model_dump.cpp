@@ -1,4 +1,4 @@
-#include "src/nano/model_dump.hpp"
+#include "platform/ascend/nano/model_dump.hpp"
 
 #include <errno.h>
 #include <fcntl.h>

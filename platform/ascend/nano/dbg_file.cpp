@@ -1,4 +1,4 @@
-#include "src/nano/dbg_file.hpp"
+#include "platform/ascend/nano/dbg_file.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "src/nano/path_clock.hpp"
+#include "platform/ascend/nano/path_clock.hpp"
 
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {
