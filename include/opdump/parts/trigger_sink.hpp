@@ -10,6 +10,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/impl/capture/firing_queue.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/parts/triggered_history.hpp"
@@ -98,7 +99,7 @@ class TriggerMemory {
 /// the records, unless the trigger cools down or the boot has had all that the config gives it. Limits and
 /// cooldowns begin anew with each `begin_triggers`.
 ///
-/// The session's journal goes past the history, with lines of its own (impl/drain/journal.hpp). So the
+/// The session's journal goes past the history, with lines of its own (format/journal_lines.hpp). So the
 /// records that the history lets go have no line there.
 ///
 /// All calls of a sink on the drain context; the recorders' are Triggers's (parts/triggers.hpp).
@@ -219,7 +220,7 @@ class TriggerSink final : public Sink {
     tell_counts(true);
     char memory[kLineBytes];
     TextWriter line(memory);
-    line.add("wrote,").add_decimal(history_.written_records()).add(',');
+    line.add(kJournalStart<JournalLineKind::wrote>).add_decimal(history_.written_records()).add(',');
     static_cast<void>(tell(line.add_decimal(history_.lost()).add('\n')));
   }
 
@@ -382,7 +383,7 @@ class TriggerSink final : public Sink {
                   const TriggerPoint* point) const {
     const TriggerRule& rule = rules_[number];
     const double value = std::bit_cast<double>(firing.value);
-    add_trigger(line, "fired,", number).add_decimal(firing.step).add(',');
+    add_trigger(line, kJournalStart<JournalLineKind::fired>, number).add_decimal(firing.step).add(',');
     const bool tells = point != nullptr && point->tells_value;
     if (tells && has_limits(rule.cause())) add_number(line, value);
     if (tells && rule.cause() == TriggerCause::change) {
@@ -402,7 +403,10 @@ class TriggerSink final : public Sink {
   void tell_history() {
     char memory[kLineBytes];
     TextWriter line(memory);
-    line.add("opdump-journal,1,gaps\nhistory,").add_decimal(history_steps_).add(',');
+    line.add("opdump-journal,1,gaps\n")
+        .add(kJournalStart<JournalLineKind::history>)
+        .add_decimal(history_steps_)
+        .add(',');
     static_cast<void>(tell(line.add_decimal(after_steps_).add('\n')));
   }
 
@@ -418,7 +422,7 @@ class TriggerSink final : public Sink {
       if (same) continue;
       char memory[kLineBytes];
       TextWriter line(memory);
-      add_trigger(line, "trigger,", i);
+      add_trigger(line, kJournalStart<JournalLineKind::trigger>, i);
       line.add_decimal(now.fired);
       for (const std::uint32_t held : now.held) line.add(',').add_decimal(held);
       line.add(',')

@@ -6,6 +6,7 @@
 
 #include "opdump/base/status.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/types/config.hpp"
 
 namespace opdump {
@@ -131,7 +132,11 @@ constexpr Status check(const Provenance& provenance) {
 
 /// Adds the line of a journal, without its end.
 inline void add_provenance(TextWriter& line, const Provenance& provenance) {
-  line.add("provenance,").add(provenance.build_id).add(',').add(provenance.config).add(',');
+  line.add(kJournalStart<JournalLineKind::provenance>)
+      .add(provenance.build_id)
+      .add(',')
+      .add(provenance.config)
+      .add(',');
   line.add(provenance.opdump).add(',').add(provenance.model).add(',').add(provenance.runtime);
 }
 

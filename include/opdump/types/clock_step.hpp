@@ -3,6 +3,7 @@
 
 #include "opdump/base/status.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -22,7 +23,10 @@ constexpr Status check(const ClockStep& step) {
 
 /// Adds the line of a journal, without its end.
 inline void add_clock_step(TextWriter& line, const ClockStep& step) {
-  line.add("clock,").add_decimal(step.shown_us).add(',').add_decimal(step.unix_us);
+  line.add(kJournalStart<JournalLineKind::clock>)
+      .add_decimal(step.shown_us)
+      .add(',')
+      .add_decimal(step.unix_us);
 }
 
 }  // namespace OPDUMP_NAMESPACE

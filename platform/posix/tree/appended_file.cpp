@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "opdump/format/journal_lines.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/short_journal.hpp"
 #include "platform/posix/tree/tree_files.hpp"
@@ -19,7 +20,8 @@ namespace {
 bool closes(std::span<const Bytes> parts) {
   if (parts.empty() || parts.back().empty()) return false;
   const std::string_view text = as_text(parts.back());
-  return text.substr(text.rfind('\n', text.size() - 2) + 1).starts_with("closed,");
+  return text.substr(text.rfind('\n', text.size() - 2) + 1)
+      .starts_with(kJournalStart<JournalLineKind::closed>);
 }
 
 }  // namespace

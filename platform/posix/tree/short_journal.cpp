@@ -10,10 +10,12 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string_view>
 
 #include "opdump/base/text.hpp"
 #include "opdump/format/digest_table.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/types/chunk_fault.hpp"
@@ -25,6 +27,8 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
+
+using Kind = JournalLineKind;
 
 constexpr std::string_view kPartSuffix = ".part";
 constexpr std::size_t kMostRecorders = 255;
@@ -149,7 +153,7 @@ class Shortener {
     if (removed_files_ == 0) return;
     char memory[48];
     TextWriter line(memory);
-    line.add("files_removed,").add_decimal(removed_files_).add('\n');
+    line.add(kJournalStart<Kind::files_removed>).add_decimal(removed_files_).add('\n');
     put(line.text());
   }
 
@@ -165,15 +169,15 @@ class Shortener {
     for (std::size_t at = 0, end; at < journal_.size(); at = end) {
       end = line_end(at);
       std::string_view rest = journal_.substr(at, end - at - 1);
-      const std::string_view word = cut_first(rest);
+      const std::optional<Kind> kind = journal_kind(cut_first(rest));
       std::uint64_t bytes = 0;
-      if (word == "digests") {
+      if (kind == Kind::digests) {
         for (int field = 0; field < 4; ++field) {
           if (!take_number(rest, bytes)) bytes = 0;
         }
         told += bytes;
         if (told <= most_gone) digests_gone_ = told;
-      } else if (first_there == journal_.size() && is_there(word, rest)) {
+      } else if (first_there == journal_.size() && is_there(kind, rest)) {
         first_there = at;
       }
     }
@@ -183,37 +187,38 @@ class Shortener {
     digests_ = how_.digests_behind;
   }
 
-  /// Whether a line of that `word` names a file that is there.
-  bool is_there(std::string_view word, std::string_view rest) const {
-    if (word != "begun" && word != "written" && word != "row" && word != "reduced") return false;
-    if (how_.losses_alone) return word != "begun";
-    const int fields = word == "begun" ? 2 : word == "reduced" ? 4 : 3;
-    for (int field = 0; field < fields; ++field) cut_first(rest);
-    return !rest.empty() && (word == "row"       ? has_table(rest)
-                             : word == "reduced" ? has_reduced(rest)
-                                                 : has(rest));
+  /// Whether a line of that kind names a file that is there.
+  bool is_there(std::optional<Kind> kind, std::string_view rest) const {
+    if (!kind || *kind == Kind::lost) return false;
+    const std::string_view form = kJournalLines[static_cast<std::size_t>(*kind)];
+    if (!form.ends_with(",PATH")) return false;
+    if (how_.losses_alone) return kind != Kind::begun;
+    for (auto fields = std::count(form.begin(), form.end(), ',') - 1; fields > 0; --fields) cut_first(rest);
+    return !rest.empty() && (kind == Kind::row       ? has_table(rest)
+                             : kind == Kind::reduced ? has_reduced(rest)
+                                                     : has(rest));
   }
 
   void take(std::string_view line) {
     if (line.back() != '\n') return put(line);
     std::string_view rest = line.substr(0, line.size() - 1);
-    const std::string_view word = cut_first(rest);
-    if (how_.drops_extras && (word == "op" || word == "never")) return;
-    if (word == "opdump-journal" && !how_.losses_alone) return take_head(line, rest);
-    if (word == "removed") return take_removed(line, rest);
-    if (word == "chunk") return take_chunk(line, rest);
-    if (word == "files_removed") {
+    const std::optional<Kind> kind = journal_kind(cut_first(rest));
+    if (how_.drops_extras && (kind == Kind::op || kind == Kind::never)) return;
+    if (kind == Kind::header && !how_.losses_alone) return take_head(line, rest);
+    if (kind == Kind::removed) return take_removed(line, rest);
+    if (kind == Kind::chunk) return take_chunk(line, rest);
+    if (kind == Kind::files_removed) {
       std::uint64_t count = 0;
       if (take_number(rest, count)) removed_files_ += count;
       return;
     }
-    if (word == "closed") end_runs();
-    if (word == "from" || word == "to") return take_end(line, word == "to", rest);
-    if (word == "forgotten") return take_forgotten(line, rest);
+    if (kind == Kind::closed) end_runs();
+    if (kind == Kind::from || kind == Kind::to) return take_end(line, kind == Kind::to, rest);
+    if (kind == Kind::forgotten) return take_forgotten(line, rest);
     RecordLine record;
-    if (!parse(word, rest, record)) return put(line);
+    if (!parse(kind, rest, record)) return put(line);
     Run& run = memory_.runs[record.recorder];
-    if (word == "begun") {
+    if (kind == Kind::begun) {
       if (run.pending || !record.forgets) end_run(record.recorder);
       run.pending = record.forgets;
       run.begun = at_;
@@ -228,11 +233,12 @@ class Shortener {
   }
 
   /// Of a line that tells of records, and whether it is to be forgotten.
-  bool parse(std::string_view word, std::string_view rest, RecordLine& record) {
+  bool parse(std::optional<Kind> kind, std::string_view rest, RecordLine& record) {
     using Fate = RecordLine::Fate;
-    const bool is_range = word == "digests" || word == "gap";
-    const bool names = word == "begun" || word == "written" || word == "row" || word == "reduced";
-    if (!is_range && !names && word != "lost") return false;
+    const bool is_range = kind == Kind::digests || kind == Kind::gap;
+    const bool names =
+        kind == Kind::begun || kind == Kind::written || kind == Kind::row || kind == Kind::reduced;
+    if (!is_range && !names && kind != Kind::lost) return false;
     std::string_view fields = rest;
     if (!take_number(fields, record.recorder) || record.recorder >= kMostRecorders ||
         !take_number(fields, record.first))
@@ -240,25 +246,25 @@ class Shortener {
     record.last = record.first;
     if (is_range && !take_number(fields, record.last)) return false;
     const Run& run = memory_.runs[record.recorder];
-    if (word == "digests") {
+    if (kind == Kind::digests) {
       std::uint64_t bytes = 0;
       if (!take_number(fields, bytes)) return false;
       digests_ += bytes;
       record.forgets = digests_ <= digests_gone_;
       return true;
     }
-    if (word == "reduced") record.fate = Fate::reduced;
-    if (word == "gap" || word == "lost") {
+    if (kind == Kind::reduced) record.fate = Fate::reduced;
+    if (kind == Kind::gap || kind == Kind::lost) {
       record.fate = Fate::lost;
       record.causes = cut_first(fields);
       record.forgets = at_ < losses_end_ && !run.keeps;
-      if (run.pending) record.forgets = word == "lost";
+      if (run.pending) record.forgets = kind == Kind::lost;
       return true;
     }
     cut_first(fields);
     // The path of a record that was begun stands there.
-    const bool has_path = word != "written" || !fields.empty();
-    record.forgets = has_path ? !run.keeps && !is_there(word, rest) : run.pending && !how_.losses_alone;
+    const bool has_path = kind != Kind::written || !fields.empty();
+    record.forgets = has_path ? !run.keeps && !is_there(kind, rest) : run.pending && !how_.losses_alone;
     return true;
   }
 
@@ -361,13 +367,13 @@ class Shortener {
     if (run.open) {
       char memory[20 + (6 + kForgottenLosses) * (kMaxDecimalBytes + 1)];
       TextWriter line(memory);
-      line.add("forgotten,").add_decimal(recorder);
+      line.add(kJournalStart<Kind::forgotten>).add_decimal(recorder);
       for (const std::uint32_t number : {run.first, run.last, run.written, run.reduced})
         line.add(',').add_decimal(number);
       for (const std::uint32_t count : run.lost) line.add(',').add_decimal(count);
       line.add('\n');
       if (run.ended) {
-        line.add("to,").add_decimal(recorder).add(',').add_decimal(run.last + 1).add('\n');
+        line.add(kJournalStart<Kind::to>).add_decimal(recorder).add(',').add_decimal(run.last + 1).add('\n');
       }
       put(line.text());
     }

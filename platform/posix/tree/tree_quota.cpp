@@ -15,6 +15,7 @@
 #include "opdump/base/fnv.hpp"
 #include "opdump/base/text.hpp"
 #include "opdump/format/digest_table.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "platform/posix/impl/write_all.hpp"
@@ -520,7 +521,7 @@ void TreeQuota::shorten() {
 bool TreeQuota::tell_removed(std::string_view path) {
   char memory[kMaxPathBytes + 16];
   TextWriter line(memory);
-  line.add("removed,").add(path).add('\n');
+  line.add(kJournalStart<JournalLineKind::removed>).add(path).add('\n');
   return append_line(line.text());
 }
 
@@ -528,7 +529,9 @@ void TreeQuota::tell_removed_dumps() {
   if (first_removed_ == 0 || journal_[0] == '\0') return;
   char memory[96];
   TextWriter line(memory);
-  line.add("dumps_removed,").add_decimal(counts_.removed_dumps - told_dumps_).add(',');
+  line.add(kJournalStart<JournalLineKind::dumps_removed>)
+      .add_decimal(counts_.removed_dumps - told_dumps_)
+      .add(',');
   line.add_decimal(first_removed_, kTimeDigits).add(',').add_decimal(last_removed_, kTimeDigits).add('\n');
   if (!append_line(line.text())) return;
   told_dumps_ = counts_.removed_dumps;

@@ -24,6 +24,8 @@
 
 namespace opdump::tool {
 
+using Kind = JournalLineKind;
+
 std::string MappedNames::find(const std::string& full) {
   struct stat status {};
   if (look_at(full, status) || (errno != ENOENT && errno != ENAMETOOLONG)) return full;
@@ -147,17 +149,16 @@ void DumpCheck::read_removals(const std::string& name) {
   for (JournalReader::Next next = reader.next(); next != JournalReader::Next::end; next = reader.next()) {
     if (next == JournalReader::Next::failed) return;
     if (next != JournalReader::Next::line) continue;
-    names_files |= reader.line().starts_with("written,") || reader.line().starts_with("row,");
-    const bool is_forgotten = reader.line().starts_with("forgotten,");
-    const bool counts_files = reader.line().starts_with("files_removed,");
-    if (is_forgotten || counts_files) forgets_.insert(path_of(directory_, name));
-    if (counts_files && parse_journal_line(reader.line(), line, reason))
+    const std::optional<Kind> kind = journal_kind(reader.line());
+    names_files |= kind == Kind::written || kind == Kind::row;
+    if (kind == Kind::forgotten || kind == Kind::files_removed) forgets_.insert(path_of(directory_, name));
+    if (kind != Kind::files_removed && kind != Kind::overwritten && kind != Kind::removed) continue;
+    if (!parse_journal_line(reader.line(), line, reason)) continue;
+    if (kind == Kind::files_removed) {
       devices_[journal.device].removed += line.bytes;
-    const bool is_cut = reader.line() == "overwritten";
-    if ((!is_cut && !reader.line().starts_with("removed,")) ||
-        !parse_journal_line(reader.line(), line, reason))
       continue;
-    if (is_cut) {
+    }
+    if (kind == Kind::overwritten) {
       OverwrittenStart& cut = cuts_[name];
       cut.may_be = true;
       cut.records = names_files;

@@ -6,6 +6,7 @@
 
 #include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/port/device_memory.hpp"
@@ -53,7 +54,7 @@ class WrittenHead {
   OPDUMP_APART void make(std::uint32_t recorder, std::uint32_t sequence, std::uint32_t bytes) {
     recorder_ = recorder;
     bytes_ = bytes;
-    char* to = put_number(put_text(text_, "written,"), recorder);
+    char* to = put_number(put_text(text_, kJournalStart<JournalLineKind::written>), recorder);
     *to++ = ',';
     to = put_number(to, sequence);
     digits_end_ = static_cast<std::uint8_t>(to - text_);
@@ -75,6 +76,7 @@ class WrittenHead {
 inline constexpr std::size_t kForgottenLosses = kLossCauses + 1;
 /// What a journal begins with; its detail follows.
 inline constexpr std::string_view kJournalHead = "opdump-journal,1,";
+static_assert(kJournalLines[0].starts_with(kJournalHead));
 
 /// A set of the recorders that a journal may have.
 class RecorderSet {
@@ -87,107 +89,17 @@ class RecorderSet {
   std::array<std::uint32_t, 8> bits_{};
 };
 
-/// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
-/// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
-/// commas, the path last:
+/// Writes the journal that lets a dump prove its own completeness, of the lines that format/journal_lines.hpp has.
 ///
-///     opdump-journal,1,records        format version, detail; again when the session writes on. Readers refuse
-///                                     another version, and what is no line of this one
-///     provenance,BUILD,CONFIG,OPDUMP,MODEL,RUNTIME
-///                                     what the dump comes from, as a Provenance has it, of which any may be
-///                                     empty and RUNTIME may hold commas: behind the head, and again before
-///                                     `closed`
-///     from,R,S                        recorder R's lines start with sequence number S; in a journal of gaps
-///                                     they start again without an end behind lines that the sink refused:
-///                                     of the records before S some may be lost, as COUNTS then tell
-///     begun,R,S,PATH                  record S is larger than one chunk and has begun
-///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
-///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
-///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
-///                                     as BYTES bytes of it; PATH is what a file of the record would have
-///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests
-///                                     that has this journal's name but for its end (digest_table.hpp)
-///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
-///                                     when it has no suffix
-///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
-///     to,R,S                          recorder R's lines end before sequence number S: up to there all is
-///                                     told. A journal of gaps has it also where they go on, so that a loss
-///                                     of power leaves less in doubt; a line `from` of the same R and S
-///                                     follows at once
-///     op,SEEN,FIRST,LAST,COUNTS,ID,MODEL/TYPE.NAME
-///                                     all that was counted of an operator that lost or reduced records, in
-///                                     the SEEN steps of model MODEL, ID: losses from step FIRST to LAST, and
-///                                     the OpCounts in the order of `kOpCountFields`
-///     never,CAUSE,FIRST,LAST,ID,MODEL/TYPE/NAME
-///                                     something that the config asks for was never captured: a model, an
-///                                     operator, its inputs or outputs, steps FIRST to LAST (else 0), or in
-///                                     such steps a look at what is watched, A_To_C, as the words of
-///                                     `kNeverKinds` have it. It holds for one loading of the model: when
-///                                     another one captured it, that one's records tell. Not told is "_", 0
-///                                     or empty. NAME is as in the config or the model but for control
-///                                     characters.
-///     chunk,FAULT,CHUNKS,BYTES,PATH   of the chunks that another runtime brings, CHUNKS with BYTES bytes for
-///                                     the file PATH have the FAULT, a word of `kChunkFaultKinds`. PATH may
-///                                     begin with "../" or be empty, and has no control characters.
-///     driver,CALL,CODE                the latest call of the device's driver that failed, and what it
-///                                     returned, where the memory tells (ExplainingMemory): before `closed`,
-///                                     whether or not a record was lost for it
-///     clock,SHOWN,TIME                the clock came to know the calendar, as a ClockStep has it: when it
-///                                     showed SHOWN it was TIME, which it has shown since. Each time below
-///                                     TIME, in names and in lines, is TIME - SHOWN too early; of several
-///                                     steps the first one moves a time before the next one does. The same
-///                                     step may be told again; `opdump extract` tells it to all journals of
-///                                     its boot
-///     history,H,M                     the records lie in a history of H steps, which writes them when a
-///                                     trigger fires, with the M steps behind it: no line names a record,
-///                                     and records that are counted as written may have been let go
-///     fired,I,CAUSE,STEP,VALUE,LIMIT,ID,MODEL/TYPE.NAME
-///                                     trigger number I of the config has fired in step STEP, and the history
-///                                     was written. CAUSE is a word of `kTriggerWords`, LIMIT begins with
-///                                     < or >; of a digest VALUE is hexadecimal. What the cause has not, and
-///                                     what the config's privacy keeps back, is empty; of a call of the
-///                                     program its name stands in the last place
-///     trigger,I,CAUSE,FIRED,COOLDOWN,FIRINGS,BYTES,CROWDED,CUT,UNREAD,LOOKS
-///                                     how often it has fired so far, was held back by its cooldown, by the
-///                                     limits of firings or bytes, or as the drainer was behind; how many
-///                                     write-outs the limit of bytes has ended, and of how many LOOKS the
-///                                     tensor could not be read. The last one counts
-///     wrote,RECORDS,LOST              so many records are in the dump, and the sink refused LOST of what was
-///                                     kept; before `closed`
-///     closed,COUNTS                   after the last of these nothing was captured
-///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
-///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
-///     forgotten,R,S,T,WRITTEN,REDUCED,LOSSES
-///                                     with `"keep": "newest"` a sink has shortened the journal, or it counts
-///                                     losses, as on a full disk, where the journal's room ran short: in the place
-///                                     of the lines of records S to T. WRITTEN of them were written, of which
-///                                     REDUCED in a reduced form, and in a journal of records the files of
-///                                     all these were gone by then, as they are when they were removed to
-///                                     make room; whether any is missing for another reason is no longer
-///                                     provable. The others are lost: LOSSES, in the order of `kLossKinds`,
-///                                     and behind those the ones with several causes or `unfinished`
-///     files_removed,N                 likewise, in the place of N lines `removed`, or `chunk` of a file that
-///                                     is gone
-///     overwritten                     `opdump extract` found that a flash log has gone round and taken the
-///                                     beginning of the dump, perhaps with the first lines here
-///     unreceived,FIRST,LAST           `opdump receive` never got frames FIRST to LAST of the wire; what they
-///                                     held comes before this line, or before the end where it is the last
-///
-/// CAUSES are words of `kLossKinds`, joined by `+` where a recorder that had no room to tell has lost for
-/// several, or `unfinished` where it has not come to tell; a `:` and a status in words follow where the cause
-/// has several. COUNTS are the DumpCounts, in the order of `DumpCount`, of this journal's records since its
-/// last `closed`, also of those that got no line.
-///
-/// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
-/// only. From several configs at once, it is told as a gap in the journal of the next record.
-///
-/// PATH is relative to that directory. A dump of operators that failed has a journal from the first such
+/// A dump of operators that failed has a journal from the first such
 /// operator on, and none when no operator fails. A journal that does not end in `closed` is of a dump that
 /// was not finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses
 /// them costs the lines, not the records: the journal then lacks what it would prove, and goes on with its
 /// head. With OPDUMP_JOURNAL=0 (`kHere` is false) it tells nothing and takes no room.
 template <bool kHere>
 class BasicJournal {
+  using Kind = JournalLineKind;
+
  public:
   /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
   BasicJournal(Sink& sink, MutableBytes memory, JournalDetail detail) : batch_(sink, memory, detail) {}
@@ -215,19 +127,21 @@ class BasicJournal {
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     if constexpr (kHere) batch_.unsure.erase(recorder);
-    add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
+    add_line(target,
+             [&](TextWriter& line) { add_head(line, kJournalStart<Kind::from>, recorder, sequence); });
   }
 
   void begun(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, const ObjectName& name) {
     add_record_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "begun", recorder, sequence), target, name);
+      add_path(add_head(line, kJournalStart<Kind::begun>, recorder, sequence), target, name);
     });
   }
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
                const ObjectName& name) {
     add_record_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
+      add_path(add_head(line, kJournalStart<Kind::written>, recorder, sequence).add(',').add_decimal(bytes),
+               target, name);
     });
   }
 
@@ -244,7 +158,7 @@ class BasicJournal {
             Status status, const ObjectName& name) {
     begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) {
-      add_causes(add_head(line, "lost", recorder, sequence).add(','), causes, status);
+      add_causes(add_head(line, kJournalStart<Kind::lost>, recorder, sequence).add(','), causes, status);
       add_path(line, target, name);
     });
   }
@@ -252,14 +166,19 @@ class BasicJournal {
   void row(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
            const ObjectName& name) {
     add_record_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "row", recorder, sequence).add(',').add_decimal(bytes), target, name);
+      add_path(add_head(line, kJournalStart<Kind::row>, recorder, sequence).add(',').add_decimal(bytes),
+               target, name);
     });
   }
 
   void digests(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
                std::uint64_t bytes) {
     add_record_line(target, [&](TextWriter& line) {
-      add_head(line, "digests", recorder, first).add(',').add_decimal(last).add(',').add_decimal(bytes);
+      add_head(line, kJournalStart<Kind::digests>, recorder, first)
+          .add(',')
+          .add_decimal(last)
+          .add(',')
+          .add_decimal(bytes);
     });
   }
 
@@ -268,7 +187,8 @@ class BasicJournal {
                                  LossCause cause, std::uint64_t bytes, const ObjectName& name) {
     begin_again(target, recorder, sequence);
     add_line(target, [&](TextWriter& line) {
-      add_causes(add_head(line, "reduced", recorder, sequence).add(','), bit(cause), Status::ok);
+      add_causes(add_head(line, kJournalStart<Kind::reduced>, recorder, sequence).add(','), bit(cause),
+                 Status::ok);
       add_path(line.add(',').add_decimal(bytes), target, name);
     });
   }
@@ -277,14 +197,14 @@ class BasicJournal {
            LossCauses causes) {
     begin_again(target, recorder, first);
     add_line(target, [&](TextWriter& line) {
-      add_head(line, "gap", recorder, first).add(',').add_decimal(last).add(',');
+      add_head(line, kJournalStart<Kind::gap>, recorder, first).add(',').add_decimal(last).add(',');
       add_causes(line, causes, Status::ok);
     });
   }
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     begin_again(target, recorder, sequence);
-    add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
+    add_line(target, [&](TextWriter& line) { add_head(line, kJournalStart<Kind::to>, recorder, sequence); });
   }
 
   /// Tells that of the recorder all before `sequence` is told, where no line names each record.
@@ -302,7 +222,7 @@ class BasicJournal {
     const LostSteps lost = lost_steps(counts);
     const OpDesc& desc = plan.model->ops[op];
     add_line(target, [&](TextWriter& line) {
-      line.add("op,").add_decimal(plan.steps_seen).add(',').add_decimal(lost.first);
+      line.add(kJournalStart<Kind::op>).add_decimal(plan.steps_seen).add(',').add_decimal(lost.first);
       line.add(',').add_decimal(lost.last);
       for (const auto field : kOpCountFields) line.add(',').add_decimal(counts.*field);
       line.add(',').add_decimal(plan.model->id).add(',').add_sanitised(plan.directory_name);
@@ -313,7 +233,10 @@ class BasicJournal {
   /// Texts of more than `kMostNeverTextBytes` are cut.
   void never(const DumpTarget& target, const NeverCaptured& what) {
     add_line(target, [&](TextWriter& line) {
-      line.add("never,").add(kind_of(what.cause).word).add(',').add_decimal(what.steps.first);
+      line.add(kJournalStart<Kind::never>)
+          .add(kind_of(what.cause).word)
+          .add(',')
+          .add_decimal(what.steps.first);
       line.add(',').add_decimal(what.steps.last).add(',').add_decimal(what.model_id).add(',');
       line.add_sanitised(what.model.substr(0, kMostNeverTextBytes)).add('/');
       line.add_sanitised(what.type.substr(0, kMostNeverTextBytes)).add('/');
@@ -324,7 +247,7 @@ class BasicJournal {
   void chunk(const DumpTarget& target, std::string_view fault, std::uint32_t chunks, std::uint64_t bytes,
              std::string_view path) {
     add_line(target, [&](TextWriter& line) {
-      line.add("chunk,").add(fault).add(',').add_decimal(chunks);
+      line.add(kJournalStart<Kind::chunk>).add(fault).add(',').add_decimal(chunks);
       line.add(',').add_decimal(bytes).add(',');
       add_printable(line, path);
     });
@@ -333,7 +256,9 @@ class BasicJournal {
   /// `error` has a name, of which `kMostNeverTextBytes` are told.
   void driver(const DumpTarget& target, const DriverError& error) {
     add_line(target, [&error](TextWriter& line) {
-      line.add("driver,").add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes)).add(',');
+      line.add(kJournalStart<Kind::driver>)
+          .add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes))
+          .add(',');
       const std::uint32_t code = static_cast<std::uint32_t>(error.code);
       if (error.code < 0) line.add('-');
       line.add_decimal(error.code < 0 ? 0 - code : code);
@@ -360,7 +285,7 @@ class BasicJournal {
         add_line(target, [told](TextWriter& line) { add_provenance(line, *told); });
     }
     add_line(target, [&](TextWriter& line) {
-      line.add("closed");
+      line.add(kJournalStart<Kind::closed>.substr(0, journal_word(Kind::closed).size()));
       for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
     });
   }
@@ -431,9 +356,9 @@ class BasicJournal {
     for (const char c : text) line.add(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c);
   }
 
-  static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
+  static TextWriter& add_head(TextWriter& line, std::string_view start, std::size_t recorder,
                               std::uint32_t sequence) {
-    return line.add(what).add(',').add_decimal(recorder).add(',').add_decimal(sequence);
+    return line.add(start).add_decimal(recorder).add(',').add_decimal(sequence);
   }
 
   static void add_causes(TextWriter& line, LossCauses causes, Status status) {

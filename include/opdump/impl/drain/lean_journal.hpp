@@ -9,6 +9,7 @@
 
 #include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/targets.hpp"
@@ -126,6 +127,9 @@ class LeanJournal {
  private:
   static_assert(kLossCauses < 8);
   static constexpr char kFrom[] = "from", kTo[] = "to", kGap[] = "gap", kClosed[] = "closed";
+  static_assert(kFrom == journal_word(JournalLineKind::from) && kTo == journal_word(JournalLineKind::to) &&
+                kGap == journal_word(JournalLineKind::gap) &&
+                kClosed == journal_word(JournalLineKind::closed));
   static constexpr std::string_view kSuffix = ".journal";
   static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
   static constexpr std::size_t kNameBytes =

@@ -136,7 +136,8 @@ class TreeWriter {
       tell_clock(journals, clock);
       boots[boot].clock = clock;
     }
-    if (!cut_journal_.file.empty()) append(cut_journal_, "overwritten\n");
+    if (!cut_journal_.file.empty())
+      append(cut_journal_, std::string(journal_word(JournalLineKind::overwritten)) + '\n');
     if (const Status status = sink_->sync(); status != Status::ok)
       error_(directory_ + ": " + std::string(to_string(status)));
   }
@@ -183,7 +184,8 @@ class TreeWriter {
       end = lines.find('\n');
       if (end == lines.npos) break;
       const std::string_view text = lines.substr(0, end);
-      if (text.starts_with("clock,") && parse_journal_line(text, line, reason) && !steps.add(line.clock))
+      if (journal_kind(text) == JournalLineKind::clock && parse_journal_line(text, line, reason) &&
+          !steps.add(line.clock))
         error_(path_text(object) + ": contradicts itself in when the clock was set");
     }
   }

@@ -31,7 +31,8 @@ void read_journal(const std::string& path, DumpProvenance& to) {
   std::string reason;
   for (auto next = reader.next(); next == JournalReader::Next::line || next == JournalReader::Next::too_long;
        next = reader.next()) {
-    if (!reader.line().starts_with("provenance,") || !parse_journal_line(reader.line(), line, reason))
+    if (journal_kind(reader.line()) != JournalLineKind::provenance ||
+        !parse_journal_line(reader.line(), line, reason))
       continue;
     insert(to.builds, line.provenance.build_id);
     insert(to.configs, line.provenance.config);
@@ -199,7 +200,7 @@ ClockSteps read_clock_steps(const std::string& path) {
   for_each_line(path, [&steps](std::string_view text) {
     JournalLine line;
     std::string reason;
-    if (text.starts_with("clock,") && parse_journal_line(text, line, reason))
+    if (journal_kind(text) == JournalLineKind::clock && parse_journal_line(text, line, reason))
       static_cast<void>(steps.add(line.clock));
   });
   return steps;

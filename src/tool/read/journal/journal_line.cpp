@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "opdump/base/status.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -15,14 +18,6 @@ namespace opdump::tool {
 namespace {
 
 using Kind = JournalLine::Kind;
-
-/// What the line of each Kind begins with.
-constexpr std::string_view kLineWords[] = {
-    "opdump-journal", "provenance",  "from",      "begun", "written", "row",     "digests",   "lost",
-    "reduced",        "gap",         "to",        "op",    "never",   "chunk",   "driver",    "clock",
-    "history",        "fired",       "trigger",   "wrote", "closed",  "removed", "forgotten", "files_removed",
-    "dumps_removed",  "overwritten", "unreceived"};
-static_assert(std::size(kLineWords) == static_cast<std::size_t>(Kind::unreceived) + 1);
 
 /// How many / a record's path has outside a model and in one, and in MindSpore's layouts: of Lite, in a
 /// rank's folder.
@@ -62,15 +57,6 @@ bool parse_canonical(std::string_view text, Number& number) {
     return false;
   number = static_cast<Number>(*value);
   return true;
-}
-
-/// Reads numbers with commas between them, and nothing else.
-template <class... Number>
-bool parse_numbers(std::string_view text, Number&... numbers) {
-  std::size_t left = sizeof...(numbers);
-  return (
-      ((--left == 0) == (text.find(',') == text.npos) && parse_canonical(cut_first(text, ','), numbers)) &&
-      ...);
 }
 
 /// As `TextWriter::add_sanitised` leaves it.
@@ -199,134 +185,271 @@ bool parse_header(std::string_view text, std::string_view rest, JournalLine& lin
   return false;
 }
 
-bool parse_provenance(std::string_view rest, JournalLine& line) {
-  Provenance& told = line.provenance;
-  for (std::string_view* text : {&told.build_id, &told.config, &told.opdump, &told.model}) {
-    if (rest.find(',') == rest.npos) return false;
-    *text = cut_first(rest, ',');
-  }
-  told.runtime = rest;
-  return check(told) != Status::invalid_argument;
+template <auto kField>
+bool take_number(std::string_view text, JournalLine& line) {
+  return parse_canonical(text, line.*kField);
 }
 
-bool parse_closed(std::string_view rest, JournalLine& line) {
-  constexpr std::size_t kCounts = std::size(kDumpCountFields);
-  for (std::size_t i = 0; i < kCounts; ++i) {
-    const bool more = rest.find(',') != rest.npos;
-    if (more != (i + 1 < kCounts) || !parse_canonical(cut_first(rest, ','), line.counts.*kDumpCountFields[i]))
-      return false;
-  }
+/// Of what a line has in an object of its own.
+template <auto kObject, auto kField>
+bool take_number_of(std::string_view text, JournalLine& line) {
+  return parse_canonical(text, (line.*kObject).*kField);
+}
+
+template <auto kObject, auto kField>
+bool take_text_of(std::string_view text, JournalLine& line) {
+  (line.*kObject).*kField = text;
   return true;
 }
 
-/// Cuts all of `fields` off `rest`, with a comma behind each.
-bool parse_op(std::string_view rest, JournalLine& line) {
-  const auto take = [&rest](auto& number) {
-    return rest.find(',') != rest.npos && parse_canonical(cut_first(rest, ','), number);
-  };
-  if (!take(line.steps_seen) || !take(line.lost_steps.first) || !take(line.lost_steps.last)) return false;
-  for (const auto field : kOpCountFields) {
-    if (!take(line.op_counts.*field)) return false;
-  }
+template <HeldFiring kHeld>
+bool take_held(std::string_view text, JournalLine& line) {
+  return parse_canonical(text, line.firing_counts.held[static_cast<std::size_t>(kHeld)]);
+}
+
+bool take_recorder(std::string_view text, JournalLine& line) {
+  constexpr std::uint32_t kMostRecorders = 255;
+  return parse_canonical(text, line.recorder) && line.recorder < kMostRecorders;
+}
+
+bool take_causes(std::string_view text, JournalLine& line) {
+  line.causes = text;
+  return are_causes(text);
+}
+
+bool take_path(std::string_view text, JournalLine& line) {
+  line.path_text = text;
+  return text.empty() || parse_journal_path(text, line.path);
+}
+
+bool take_file(std::string_view text, JournalLine& line) {
+  line.path_text = text;
+  return true;
+}
+
+bool take_model_id(std::string_view text, JournalLine& line) {
   std::uint32_t id = 0;
-  if (!take(id)) return false;
-  line.path.in_model = true;
+  const bool good = parse_canonical(text, id);
+  line.never.model_id = line.firing.model_id = id;
   line.path.model_id = id;
-  line.path.model = cut_first(rest, '/');
-  line.path.op = rest;
-  const std::string_view type = cut_first(rest, '.');
-  return is_sanitised(line.path.model) && is_sanitised(type) && is_sanitised(rest);
+  return good;
 }
 
-bool parse_never(std::string_view rest, JournalLine& line) {
-  NeverCaptured& never = line.never;
-  const std::string_view word = cut_first(rest, ',');
-  const auto* kind = std::find_if(std::begin(kNeverKinds), std::end(kNeverKinds),
-                                  [word](const NeverKind& known) { return known.word == word; });
-  if (kind == std::end(kNeverKinds)) return false;
-  never.cause = static_cast<NeverCause>(kind - std::begin(kNeverKinds));
-  if (!parse_canonical(cut_first(rest, ','), never.steps.first) ||
-      !parse_canonical(cut_first(rest, ','), never.steps.last) ||
-      !parse_canonical(cut_first(rest, ','), never.model_id) || std::count(rest.begin(), rest.end(), '/') < 2)
-    return false;
-  never.model = cut_first(rest, '/');
-  never.type = cut_first(rest, '/');
-  never.name = rest;
-  return is_sanitised(never.model) && is_sanitised(never.type);
+bool take_op(std::string_view text, JournalLine& line) {
+  line.path.in_model = true;
+  line.path.model = cut_first(text, '/');
+  line.path.op = text;
+  const std::string_view type = cut_first(text, '.');
+  return is_sanitised(line.path.model) && is_sanitised(type) && is_sanitised(text);
 }
 
-bool parse_chunk(std::string_view rest, JournalLine& line) {
-  const std::string_view word = cut_first(rest, ',');
-  const auto* kind = std::find_if(std::begin(kChunkFaultKinds), std::end(kChunkFaultKinds),
-                                  [word](const ChunkFaultKind& known) { return known.word == word; });
-  if (kind == std::end(kChunkFaultKinds)) return false;
-  line.fault = static_cast<ChunkFault>(kind - std::begin(kChunkFaultKinds));
-  if (!parse_canonical(cut_first(rest, ','), line.chunks) || rest.find(',') == rest.npos) return false;
-  if (!parse_canonical(cut_first(rest, ','), line.bytes)) return false;
-  line.path_text = rest;
-  return line.fault != ChunkFault::other || !rest.empty();
+/// The place of `word` among `words`, whose elements `word_of` tells the words of.
+template <class Words, class Chosen, class WordOf>
+bool take_word(const Words& words, std::string_view word, Chosen& chosen, const WordOf& word_of) {
+  const auto* found = std::find_if(std::begin(words), std::end(words),
+                                   [&](const auto& known) { return word_of(known) == word; });
+  chosen = static_cast<Chosen>(found - std::begin(words));
+  return found != std::end(words);
 }
 
-bool parse_driver(std::string_view rest, JournalLine& line) {
-  line.driver_call = cut_first(rest, ',');
-  const bool negative = rest.starts_with('-');
+bool take_never(std::string_view text, JournalLine& line) {
+  return take_word(kNeverKinds, text, line.never.cause, [](const NeverKind& known) { return known.word; });
+}
+
+bool take_fault(std::string_view text, JournalLine& line) {
+  return take_word(kChunkFaultKinds, text, line.fault,
+                   [](const ChunkFaultKind& known) { return known.word; });
+}
+
+bool take_trigger(std::string_view text, JournalLine& line) {
+  return take_word(kTriggerWords, text, line.firing.cause, [](std::string_view known) { return known; });
+}
+
+/// Of a line `op` or `never`.
+template <auto kLost, auto kNever>
+bool take_step(std::string_view text, JournalLine& line) {
+  return parse_canonical(text, line.lost_steps.*kLost) && parse_canonical(text, line.never.steps.*kNever);
+}
+
+bool take_names(std::string_view text, JournalLine& line) {
+  if (std::count(text.begin(), text.end(), '/') < 2) return false;
+  line.never.model = cut_first(text, '/');
+  line.never.type = cut_first(text, '/');
+  line.never.name = text;
+  return is_sanitised(line.never.model) && is_sanitised(line.never.type);
+}
+
+bool take_call(std::string_view text, JournalLine& line) {
+  line.driver_call = text;
+  return is_sanitised(text);
+}
+
+bool take_code(std::string_view text, JournalLine& line) {
+  const bool negative = text.starts_with('-');
   std::uint32_t size = 0;
-  if (!is_sanitised(line.driver_call) || !parse_canonical(rest.substr(negative ? 1 : 0), size) || size == 0)
-    return false;
+  if (!parse_canonical(text.substr(negative ? 1 : 0), size) || size == 0) return false;
   line.driver_code = static_cast<std::int32_t>(negative ? 0 - size : size);
   return (line.driver_code < 0) == negative;
-}
-
-/// Cuts the number and the cause of a trigger off `rest`.
-bool take_trigger(std::string_view& rest, ToldFiring& firing) {
-  if (!parse_canonical(cut_first(rest, ','), firing.trigger)) return false;
-  const std::string_view word = cut_first(rest, ',');
-  const auto* cause = std::find(std::begin(kTriggerWords), std::end(kTriggerWords), word);
-  firing.cause = static_cast<TriggerCause>(cause - std::begin(kTriggerWords));
-  return cause != std::end(kTriggerWords);
 }
 
 bool is_number(std::string_view text) {
   return text.find_first_not_of("0123456789abcdefin+-.") == text.npos;
 }
 
-bool parse_fired(std::string_view rest, JournalLine& line) {
-  ToldFiring& firing = line.firing;
-  constexpr std::ptrdiff_t kCommas = 6;
-  if (std::count(rest.begin(), rest.end(), ',') < kCommas || !take_trigger(rest, firing) ||
-      !parse_canonical(cut_first(rest, ','), firing.step))
-    return false;
-  firing.value = cut_first(rest, ',');
-  firing.limit = cut_first(rest, ',');
-  if (!parse_canonical(cut_first(rest, ','), firing.model_id)) return false;
-  firing.where = rest;
-  const bool has_limit = firing.limit.starts_with('<') || firing.limit.starts_with('>');
-  return is_number(firing.value) && has_limit == has_limits(firing.cause) &&
-         (firing.limit.empty() || is_number(firing.limit.substr(1))) && !rest.empty();
+bool take_value(std::string_view text, JournalLine& line) {
+  line.firing.value = text;
+  return is_number(text);
 }
 
-bool parse_trigger(std::string_view rest, JournalLine& line) {
-  FiringCounts& counts = line.firing_counts;
-  auto& [cooldown, firings, bytes, crowded] = counts.held;
-  return take_trigger(rest, line.firing) && parse_numbers(rest, counts.fired, cooldown, firings, bytes,
-                                                          crowded, counts.cut, counts.unread, counts.looks);
+bool take_limit(std::string_view text, JournalLine& line) {
+  line.firing.limit = text;
+  const bool has_limit = text.starts_with('<') || text.starts_with('>');
+  return has_limit == has_limits(line.firing.cause) && (text.empty() || is_number(text.substr(1)));
 }
 
-/// Behind the recorder and the first number.
-bool parse_forgotten(std::string_view rest, JournalLine& line) {
-  ForgottenRecords& told = line.forgotten;
-  constexpr std::ptrdiff_t kCommas = 2 + kForgottenLosses;
-  if (std::count(rest.begin(), rest.end(), ',') != kCommas) return false;
-  bool good = parse_canonical(cut_first(rest, ','), line.last) &&
-              parse_canonical(cut_first(rest, ','), told.written) &&
-              parse_canonical(cut_first(rest, ','), told.reduced);
-  for (const auto count : kLossFields) good = good && parse_canonical(cut_first(rest, ','), told.lost.*count);
-  return good && parse_canonical(rest, told.unclear);
+/// What reads the fields of `kJournalLines`.
+struct LineField {
+  std::string_view name;
+  bool (*take)(std::string_view text, JournalLine& line);
+};
+
+using Line = JournalLine;
+constexpr LineField kLineFields[] = {
+    {"AFTER", take_number<&Line::after_steps>},
+    {"BUILD", take_text_of<&Line::provenance, &Provenance::build_id>},
+    {"BYTES", take_number<&Line::bytes>},
+    {"CALL", take_call},
+    {"CAUSES", take_causes},
+    {"CHUNKS", take_number<&Line::chunks>},
+    {"CODE", take_code},
+    {"CONFIG", take_text_of<&Line::provenance, &Provenance::config>},
+    {"COOLDOWN", take_held<HeldFiring::cooldown>},
+    {"CROWDED", take_held<HeldFiring::crowded>},
+    {"CUT", take_number_of<&Line::firing_counts, &FiringCounts::cut>},
+    {"FAULT", take_fault},
+    {"FILE", take_file},
+    {"FIRED", take_number_of<&Line::firing_counts, &FiringCounts::fired>},
+    {"FIRINGS", take_held<HeldFiring::firings>},
+    {"FIRST", take_step<&LostSteps::first, &StepRange::first>},
+    {"FIRST_FRAME", take_number<&Line::first_frame>},
+    {"HELD_BYTES", take_held<HeldFiring::bytes>},
+    {"I", take_number_of<&Line::firing, &ToldFiring::trigger>},
+    {"ID", take_model_id},
+    {"LAST", take_step<&LostSteps::last, &StepRange::last>},
+    {"LAST_FRAME", take_number<&Line::last_frame>},
+    {"LIMIT", take_limit},
+    {"LOOKS", take_number_of<&Line::firing_counts, &FiringCounts::looks>},
+    {"MODEL", take_text_of<&Line::provenance, &Provenance::model>},
+    {"N", take_number<&Line::bytes>},
+    {"NAMES", take_names},
+    {"NEVER", take_never},
+    {"NEWEST", take_number<&Line::last_time>},
+    {"OLDEST", take_number<&Line::first_time>},
+    {"OP", take_op},
+    {"OPDUMP", take_text_of<&Line::provenance, &Provenance::opdump>},
+    {"PATH", take_path},
+    {"R", take_recorder},
+    {"RECORDS", take_number<&Line::sequence>},
+    {"REDUCED", take_number_of<&Line::forgotten, &ForgottenRecords::reduced>},
+    {"REFUSED", take_number<&Line::last>},
+    {"RUNTIME", take_text_of<&Line::provenance, &Provenance::runtime>},
+    {"S", take_number<&Line::sequence>},
+    {"SEEN", take_number<&Line::steps_seen>},
+    {"SHOWN", take_number_of<&Line::clock, &ClockStep::shown_us>},
+    {"STEP", take_number_of<&Line::firing, &ToldFiring::step>},
+    {"STEPS", take_number<&Line::history_steps>},
+    {"T", take_number<&Line::last>},
+    {"TIME", take_number_of<&Line::clock, &ClockStep::unix_us>},
+    {"TRIGGER", take_trigger},
+    {"UNCLEAR", take_number_of<&Line::forgotten, &ForgottenRecords::unclear>},
+    {"UNREAD", take_number_of<&Line::firing_counts, &FiringCounts::unread>},
+    {"VALUE", take_value},
+    {"WHERE", take_text_of<&Line::firing, &ToldFiring::where>},
+    {"WRITTEN", take_number_of<&Line::forgotten, &ForgottenRecords::written>}};
+
+/// Those that stand for as many numbers as a table has.
+constexpr std::string_view kLineCounts[] = {"COUNTS", "LOSSES", "OP_COUNTS"};
+
+constexpr const LineField* find_field(std::string_view name) {
+  for (const LineField& field : kLineFields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
 }
 
-bool parse_path(std::string_view text, JournalLine& line) {
-  line.path_text = text;
-  return text.empty() || parse_journal_path(text, line.path);
+static_assert(
+    [] {
+      for (std::string_view form : std::span(kJournalLines).subspan(1)) {
+        for (std::size_t at = form.find(','); at != form.npos; at = form.find(',')) {
+          form.remove_prefix(at + 1);
+          const std::string_view name = form.substr(0, form.find(','));
+          if (find_field(name) == nullptr && std::ranges::find(kLineCounts, name) == std::end(kLineCounts))
+            return false;
+        }
+      }
+      return true;
+    }(),
+    "a field of kJournalLines has no reader");
+
+/// Cuts the numbers of all `fields` off `rest`.
+template <class Counts, class Fields>
+bool take_counts(std::string_view& rest, bool more, Counts& counts, const Fields& fields) {
+  std::size_t left = std::size(fields);
+  for (const auto field : fields) {
+    --left;
+    if ((more || left != 0) && rest.find(',') == rest.npos) return false;
+    const std::string_view text = more || left != 0 ? cut_first(rest, ',') : std::exchange(rest, {});
+    if (!parse_canonical(text, counts.*field)) return false;
+  }
+  return true;
+}
+
+/// Reads the fields of `form`, as a line of `kJournalLines` has them behind its word.
+bool take_fields(std::string_view form, std::string_view rest, JournalLine& line) {
+  while (!form.empty()) {
+    const std::string_view name = cut_first(form, ',');
+    const bool more = !form.empty();
+    const LineField* const field = find_field(name);
+    if (field == nullptr) {
+      const bool good = name == kLineCounts[0]   ? take_counts(rest, more, line.counts, kDumpCountFields)
+                        : name == kLineCounts[1] ? take_counts(rest, more, line.forgotten.lost, kLossFields)
+                                                 : take_counts(rest, more, line.op_counts, kOpCountFields);
+      if (!good) return false;
+      continue;
+    }
+    if (more && rest.find(',') == rest.npos) return false;
+    if (!field->take(more ? cut_first(rest, ',') : rest, line)) return false;
+  }
+  return true;
+}
+
+/// What holds between the fields of a line.
+bool is_sound(const JournalLine& line) {
+  const bool names_file = line.path.timed && line.path.suffix.empty();
+  switch (line.kind) {
+    case Kind::provenance:
+      return check(line.provenance) != Status::invalid_argument;
+    case Kind::begun:
+      return line.path.timed;
+    case Kind::written:
+      return line.path_text.empty() || line.path.timed;
+    case Kind::row:
+      return names_file;
+    case Kind::reduced:
+      return names_file || (line.path.timed && line.path.suffix == ".csv");
+    case Kind::chunk:
+      return line.fault != ChunkFault::other || !line.path_text.empty();
+    case Kind::clock:
+      return check(line.clock) == Status::ok;
+    case Kind::fired:
+      return !line.firing.where.empty();
+    case Kind::removed:
+      return !line.path_text.empty();
+    case Kind::unreceived:
+      return line.first_frame <= line.last_frame;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -420,60 +543,17 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
-  const auto* known = std::find(std::begin(kLineWords), std::end(kLineWords), word);
-  if (known == std::end(kLineWords)) {
+  const std::optional<Kind> kind = journal_kind(word);
+  if (!kind) {
     reason = "no line of a journal begins so";
     return false;
   }
-  line.kind = static_cast<Kind>(known - std::begin(kLineWords));
+  line.kind = *kind;
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(text, rest, line, reason);
-  if (line.kind == Kind::provenance) return parse_provenance(rest, line);
-  if (line.kind == Kind::clock)
-    return parse_numbers(rest, line.clock.shown_us, line.clock.unix_us) && check(line.clock) == Status::ok;
-  if (line.kind == Kind::closed) return parse_closed(rest, line);
-  if (line.kind == Kind::op) return parse_op(rest, line);
-  if (line.kind == Kind::fired) return parse_fired(rest, line);
-  if (line.kind == Kind::trigger) return parse_trigger(rest, line);
-  if (line.kind == Kind::history) return parse_numbers(rest, line.history_steps, line.after_steps);
-  if (line.kind == Kind::wrote) return parse_numbers(rest, line.sequence, line.last);
-  if (line.kind == Kind::never) return parse_never(rest, line);
-  if (line.kind == Kind::chunk) return parse_chunk(rest, line);
-  if (line.kind == Kind::driver) return parse_driver(rest, line);
-  if (line.kind == Kind::removed) {
-    line.path_text = rest;
-    return !rest.empty();
-  }
-  if (line.kind == Kind::overwritten) return text == word;
-  if (line.kind == Kind::files_removed) return parse_canonical(rest, line.bytes);
-  if (line.kind == Kind::unreceived)
-    return parse_numbers(rest, line.first_frame, line.last_frame) && line.first_frame <= line.last_frame;
-  if (line.kind == Kind::dumps_removed)
-    return parse_numbers(rest, line.bytes, line.first_time, line.last_time);
-  constexpr std::uint32_t kMostRecorders = 255;
-  if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
-  if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
-  if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
-  if (line.kind == Kind::forgotten) return parse_forgotten(rest, line);
-  if (line.kind == Kind::digests) return parse_numbers(rest, line.last, line.bytes);
-  if (line.kind == Kind::gap) {
-    if (!parse_canonical(cut_first(rest, ','), line.last)) return false;
-    line.causes = rest;
-    return are_causes(rest);
-  }
-  if (line.kind == Kind::begun) return !rest.empty() && parse_path(rest, line) && line.path.timed;
-  if (line.kind != Kind::written && line.kind != Kind::row) {
-    if (rest.find(',') == rest.npos) return false;
-    line.causes = cut_first(rest, ',');
-    if (!are_causes(line.causes)) return false;
-    if (line.kind == Kind::lost) return parse_path(rest, line);
-  }
-  if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.bytes)) return false;
-  if (!parse_path(rest, line)) return false;
-  if (line.kind == Kind::row) return line.path.timed && line.path.suffix.empty();
-  if (line.kind == Kind::reduced)
-    return line.path.timed && (line.path.suffix == ".csv" || line.path.suffix.empty());
-  return rest.empty() || line.path.timed;
+  std::string_view form = kJournalLines[static_cast<std::size_t>(line.kind)];
+  cut_first(form, ',');
+  return (!form.empty() || text == word) && take_fields(form, rest, line) && is_sound(line);
 }
 
 }  // namespace opdump::tool

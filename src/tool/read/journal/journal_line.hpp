@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "opdump/format/journal_lines.hpp"
 #include "opdump/types/account.hpp"
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/clock_step.hpp"
@@ -79,37 +80,10 @@ struct ForgottenRecords {
   std::uint32_t all_lost() const { return lost.lost() + unclear; }
 };
 
-/// One line of a journal; see opdump/impl/drain/journal.hpp. Refers to the text it was made of.
+/// One line of a journal, as format/journal_lines.hpp has them; what it does not tell is 0 or empty. Refers to
+/// the text it was made of.
 struct JournalLine {
-  enum class Kind {
-    header,
-    provenance,
-    from,
-    begun,
-    written,
-    row,
-    digests,  ///< records `sequence` to `last`
-    lost,
-    reduced,
-    gap,
-    to,
-    op,      ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
-    never,   ///< `never` was asked for and not captured
-    chunk,   ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
-    driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
-    clock,   ///< the clock was set: `clock`
-    history,  ///< of `history_steps` and `after_steps` steps
-    fired,    ///< `firing`
-    trigger,  ///< `firing.trigger` has `firing_counts` so far
-    wrote,    ///< `sequence` records, and `last` were refused
-    closed,
-    removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
-    forgotten,      ///< records `sequence` to `last`: `forgotten`
-    files_removed,  ///< `bytes` of them, to make room, whose lines are gone
-    dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
-    overwritten,    ///< a log that went round took the beginning of the dump
-    unreceived,     ///< frames `first_frame` to `last_frame` of a wire never arrived
-  };
+  using Kind = JournalLineKind;
 
   Kind kind = Kind::header;
   bool records = false;  ///< the header's detail

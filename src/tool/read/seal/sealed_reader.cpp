@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "opdump/format/journal_lines.hpp"
+
 namespace opdump::tool {
 namespace {
 
 /// What `extract` adds to a journal, in clear, when the log has gone round.
 constexpr std::string_view kCutNote = "overwritten\n";
+static_assert(kCutNote.starts_with(journal_word(JournalLineKind::overwritten)));
 
 /// What `receive` adds to a journal, in clear, of frames that never arrived; two numbers follow.
-constexpr std::string_view kUnreceived = "unreceived,";
+constexpr std::string_view kUnreceived = kJournalStart<JournalLineKind::unreceived>;
 
 constexpr std::size_t kMostNoteBytes = 64;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "opdump/format/journal_lines.hpp"
 #include "src/config/text/human_text.hpp"
 
 namespace opdump::tool {
@@ -215,7 +216,8 @@ bool ReceivedTree::add_lines(const Path& path, Bytes part) {
 
 void ReceivedTree::tell_gaps(const Path& journal) {
   for (const auto& [first, last] : untold_gaps_) {
-    const std::string line = "unreceived," + std::to_string(first) + ',' + std::to_string(last) + '\n';
+    const std::string line = std::string(kJournalStart<JournalLineKind::unreceived>) + std::to_string(first) +
+                             ',' + std::to_string(last) + '\n';
     add_lines(journal, as_bytes(line));
   }
   untold_gaps_.clear();
