@@ -4,6 +4,7 @@ nobody, and what cannot be judged is told; and `opdump edges`, by which why know
 
 why_test.py OPDUMP [unittest arguments]. Standard library only.
 """
+import html
 import json
 import math
 import os
@@ -121,6 +122,11 @@ class Why(PlantedCase):
             self.assertEqual((told['op'], told['place'], told['certain']), (op, 'net/%d' % step, True), told['headline'])
             self.assertTrue(told['headline'].endswith('; so by the expected dump'), told['headline'])
             self.assertIn('; by the expected dump, 54 operators: ', told['judged'])
+            judged = json.loads(self.run_tool('compare', 'mine', 'golden', '-e', 'good', '--json', *self.cards(pair), expect=1)[0])
+            self.assertEqual((judged['headline']['text'], judged['ops'][judged['headline']['op']]['name']), (told['headline'], op))
+            self.run_tool('report', 'mine', '-g', 'golden', '-e', 'good', '-o', 'page.html', *self.cards(pair), expect=1)
+            with open(self.path('page.html'), encoding='utf-8') as page:
+                self.assertIn('F' + html.escape(told['headline'][1:]), page.read())
             alone = self.why('mine', '-g', 'golden', *self.cards(pair))
             self.assertFalse(alone['certain'] and alone['op'] != op and alone['cause'] != 'unwritten input', alone['headline'])
         self.assertFalse(self.why('good', '-g', 'golden', '-e', 'good', *self.cards(pair), expect=0)['certain'])

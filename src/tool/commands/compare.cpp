@@ -19,6 +19,7 @@
 #include "src/tool/judge/compare/compare_report.hpp"
 #include "src/tool/judge/compare/dump_comparison.hpp"
 #include "src/tool/judge/compare/verdict_report.hpp"
+#include "src/tool/judge/why/judgement.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -178,7 +179,8 @@ int run_compare(Words words) {
   if (interrupted()) die_of_interrupt();
   const CompareReport report = comparison.report(chosen);
   if (!tell_problems(report, search)) good = false;
-  const VerdictReport verdicts(report);
+  VerdictReport verdicts(report);
+  judge_by_expected(comparison, report, verdicts);
   if (options.json) {
     print_compare_json(report, verdicts);
   } else {

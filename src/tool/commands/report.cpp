@@ -14,6 +14,7 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/diverge/ort_reference.hpp"
 #include "src/tool/judge/diverge/replay_model.hpp"
+#include "src/tool/judge/why/judgement.hpp"
 #include "src/tool/page/page.hpp"
 
 namespace opdump::tool {
@@ -227,6 +228,7 @@ int run_report(Words words) {
     if (interrupted()) die_of_interrupt();
     compared.emplace(dumps.report(measures));
     verdicts.emplace(*compared);
+    judge_by_expected(dumps, *compared, *verdicts);
     good &= tell_problems(*compared, search);
   }
   WantedRecords asked;

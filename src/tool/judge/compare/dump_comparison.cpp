@@ -124,8 +124,8 @@ const std::string_view kCompareOptionsHelp =
   -e, --expected PATH      a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                            times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
                            instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one that a
-                           card gives scales. Where no error is to be expected, the usual limits count. 'opdump
-                           why' judges by that dump too, as operators of integers have no golden in floats
+                           card gives scales. Where no error is to be expected, the usual limits count. The
+                           first cause is sought by that dump too, as operators of integers have no golden in floats
       --limits LIST        what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001'; or
                            the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
                            'default', a cosine of 0.99 and a Euclidean distance of 0.05, and of integers of 32

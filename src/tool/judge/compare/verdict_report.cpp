@@ -272,7 +272,15 @@ std::string VerdictReport::first_text(const OpVerdict& op) const {
          evidence_of(op);
 }
 
+void VerdictReport::judge(const std::string& text, std::optional<std::size_t> tensor,
+                          std::vector<std::string> others) {
+  judged_ = text;
+  judged_others_ = std::move(others);
+  judged_op_ = tensor ? std::optional(ops_[place_of(ops_, *tensor)]) : std::nullopt;
+}
+
 std::string VerdictReport::headline() const {
+  if (judged_) return *judged_;
   if (!proof_) return first_ ? "first diverging operator: " + first_text(*first_) : std::string();
   const OpVerdict& op = *proof_;
   const std::string name = name_of(op);
@@ -342,6 +350,7 @@ std::string VerdictReport::counts() const {
 }
 
 std::vector<std::string> VerdictReport::others() const {
+  if (judged_) return judged_others_;
   std::vector<std::string> lines;
   const auto are_one = [](const std::optional<OpVerdict>& a, const std::optional<OpVerdict>& b) {
     return a && b && a->first == b->first;

@@ -25,9 +25,12 @@ class VerdictReport {
   const OpVerdicts& ops() const { return ops_; }
   /// The operator of the headline: the first at which it is proved where a divergence comes from; where that
   /// is nowhere, the first whose output diverges. Nothing: none does.
-  const std::optional<OpVerdict>& first() const { return proof_ ? proof_ : first_; }
+  const std::optional<OpVerdict>& first() const { return judged_ ? judged_op_ : proof_ ? proof_ : first_; }
   /// "first cause: ...", or "first diverging operator: ..., not certain: ..."; empty: none diverges.
   std::string headline() const;
+  /// From now on the headline is `text`, of the operator that has `tensor` of mine, and `others` follow it, as who
+  /// knows more has judged.
+  void judge(const std::string& text, std::optional<std::size_t> tensor, std::vector<std::string> others);
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
   std::string name_of(const OpVerdict& op) const;      ///< `Conv2D "conv1" at net/3`
   /// What else there is to know than the headline, a sentence each.
@@ -59,6 +62,9 @@ class VerdictReport {
 
   const CompareReport& report_;
   OpVerdicts ops_;
+  std::optional<std::string> judged_;   ///< the headline that `judge` was told
+  std::optional<OpVerdict> judged_op_;  ///< of it
+  std::vector<std::string> judged_others_;
   std::optional<OpVerdict> first_;    ///< the first whose output diverges
   std::optional<OpVerdict> proof_;    ///< the first with a cause that is proved
   std::optional<OpVerdict> unequal_;  ///< the first whose output is not equal

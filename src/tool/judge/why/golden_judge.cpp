@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "src/config/text/human_text.hpp"
-#include "src/tool/judge/compare/dump_comparison.hpp"
 #include "src/tool/judge/compare/error_shape.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/side_content.hpp"
-#include "src/tool/judge/compare/verdict_report.hpp"
 #include "src/tool/judge/why/judgement.hpp"
 
 namespace opdump::tool {
@@ -162,7 +160,7 @@ Judgement judge_first(const CompareReport& report, const VerdictReport& verdicts
 
 /// The expected dump has operators that golden has not. What mine has as that dump does is of the precision; of two
 /// proofs the earlier counts; and what is not certain only where golden does not say that it agrees.
-void judge_by_expected(const CompareReport& expected, const VerdictReport& by_golden, Judgement& answer) {
+void weigh_expected(const CompareReport& expected, const VerdictReport& by_golden, Judgement& answer) {
   const VerdictReport verdicts(expected);
   Judgement other = judge_first(expected, verdicts);
   const auto at = [](const VerdictReport& of, const Judgement& what) {
@@ -197,7 +195,7 @@ void judge_by_expected(const CompareReport& expected, const VerdictReport& by_go
 Judgement judge_against_golden(const CompareReport& report, const CompareReport* expected) {
   const VerdictReport verdicts(report);
   Judgement answer = judge_first(report, verdicts);
-  if (expected != nullptr) judge_by_expected(*expected, verdicts, answer);
+  if (expected != nullptr) weigh_expected(*expected, verdicts, answer);
   CountedTensors mine, golden, failed, unscaled, turned;
   bool paired = false;
   for (const PairResult& result : report.results) {
@@ -225,6 +223,14 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
                 answer.unjudged);
   if (!paired) answer.unjudged.push_back(no_pair_text(report));
   return answer;
+}
+
+void judge_by_expected(DumpComparison& dumps, const CompareReport& report, VerdictReport& verdicts) {
+  const auto expected =
+      dumps.compare_expected(needs_detail(report.measures, report.thresholds), report.measures);
+  if (!expected) return;
+  const Judgement answer = judge_against_golden(report, &*expected);
+  verdicts.judge(answer.headline, answer.tensor, answer.others);
 }
 
 void CountedTensors::add(const DumpSide& side, const DumpTensor& tensor, const std::string& why) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "src/tool/judge/compare/compare_report.hpp"
+#include "src/tool/judge/compare/dump_comparison.hpp"
+#include "src/tool/judge/compare/verdict_report.hpp"
 #include "src/tool/judge/edges/edges.hpp"
 
 namespace opdump::tool {
@@ -25,6 +27,10 @@ struct Judgement {
 
 /// Of a comparison, which stays as it is, and of that with a dump of mine's precision, which may be null.
 Judgement judge_against_golden(const CompareReport& report, const CompareReport* expected = nullptr);
+
+/// The headline of `verdicts`, which are those of `report`, becomes the one by the dump of mine's precision, if
+/// `dumps` have one.
+void judge_by_expected(DumpComparison& dumps, const CompareReport& report, VerdictReport& verdicts);
 
 /// Of a dump alone. `is_plain` tells of a tensor that its elements need not be read, as all of them are finite and
 /// few saturated; null: of none.
