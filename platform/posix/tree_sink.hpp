@@ -220,7 +220,7 @@ class TreeSink final : public Sink {
   JournalRoom journal_room_;
 };
 
-static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 2816);
+static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 5120);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -70,6 +70,9 @@ std::uint64_t stamp_of(std::string_view name, const struct stat& status) {
 }
 
 constexpr auto kLeaveAlone = [](int, const char*) {};
+constexpr std::size_t kWork = 256;  ///< entries at each object
+constexpr std::size_t kOneRemoval = 32;
+constexpr std::uint64_t kNone = UINT64_MAX;
 
 }  // namespace
 
@@ -84,66 +87,25 @@ struct TreeQuota::Found {
   bool is_table() const { return std::string_view(name) == kStatisticTableName; }
 };
 
-/// Comes by all regular files below a directory. Without following links, and no deeper than any dump is.
-class TreeQuota::Walk {
- public:
-  /// Calls `use(Found)` for each, and `leave(parent, name)` for each directory when it is done. Takes over
-  /// `directory`.
-  template <class Use, class Leave>
-  void go(UniqueFd directory, const Use& use, const Leave& leave) {
-    const int fd = fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
-    DIR* open = fd < 0 ? nullptr : fdopendir(fd);
-    if (open == nullptr) {
-      if (fd >= 0) close(fd);
-      return;
-    }
-    rewinddir(open);
-    const std::size_t above = bytes_;
-    while (const dirent* entry = readdir(open)) {
-      const std::string_view name = entry->d_name;
-      struct stat status;
-      if (name == "." || name == ".." || above + name.size() + 1 > sizeof path_ ||
-          fstatat(directory.get(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        continue;
-      name.copy(path_ + above, name.size());
-      bytes_ = above + name.size();
-      if (S_ISREG(status.st_mode)) {
-        use(Found{directory.get(), entry->d_name, {path_, bytes_}, status});
-      } else if (S_ISDIR(status.st_mode) && depth_ < kMaxDepth) {
-        path_[bytes_++] = '/';
-        ++depth_;
-        UniqueFd next(openat(directory.get(), entry->d_name, kOpenBelow));
-        if (next) go(std::move(next), use, leave);
-        --depth_;
-        leave(directory.get(), entry->d_name);
-      }
-      bytes_ = above;
-    }
-    closedir(open);
-  }
-
- private:
-  static constexpr int kMaxDepth = 8;
-
-  char path_[TreeQuota::kMaxPathBytes];
-  std::size_t bytes_ = 0;
-  int depth_ = 0;
-};
-
 namespace {
 
+DIR* open_directory(int parent, const char* name) {
+  const int fd = openat(parent, name, kOpenBelow);
+  DIR* const open = fd < 0 ? nullptr : fdopendir(fd);
+  if (open == nullptr && fd >= 0) close(fd);
+  return open;
+}
+
+bool is_dots(std::string_view name) {
+  return name == "." || name == "..";
+}
+
 bool holds_only(int directory, std::string_view file) {
-  const int fd = openat(directory, ".", kOpenBelow);
-  DIR* open = fd < 0 ? nullptr : fdopendir(fd);
-  if (open == nullptr) {
-    if (fd >= 0) close(fd);
-    return false;
-  }
+  DIR* const open = open_directory(directory, ".");
+  if (open == nullptr) return false;
   bool only = true;
-  while (const dirent* entry = only ? readdir(open) : nullptr) {
-    const std::string_view name = entry->d_name;
-    only = name == "." || name == ".." || name == file;
-  }
+  while (const dirent* entry = only ? readdir(open) : nullptr)
+    only = is_dots(entry->d_name) || entry->d_name == file;
   closedir(open);
   return only;
 }
@@ -151,12 +113,8 @@ bool holds_only(int directory, std::string_view file) {
 /// Calls `use(name, time)` for the directories in `base` whose names are times, with or without `suffix`.
 template <class Use>
 void for_each_dump(int base, std::string_view suffix, Use use) {
-  const int fd = openat(base, ".", kOpenBelow);
-  DIR* open = fd < 0 ? nullptr : fdopendir(fd);
-  if (open == nullptr) {
-    if (fd >= 0) close(fd);
-    return;
-  }
+  DIR* const open = open_directory(base, ".");
+  if (open == nullptr) return;
   while (const dirent* entry = readdir(open)) {
     std::string_view name = entry->d_name;
     if (!name.ends_with(suffix)) continue;
@@ -166,7 +124,59 @@ void for_each_dump(int base, std::string_view suffix, Use use) {
   closedir(open);
 }
 
+/// Of the directory of a dump, with or without a suffix.
+struct DumpName {
+  explicit DumpName(std::uint64_t time, std::string_view suffix = {}) {
+    TextWriter(text).add_decimal(time, kTimeDigits);
+    *put_text(text + kTimeDigits, suffix) = '\0';
+  }
+
+  char text[kTimeDigits + kRemovedSuffix.size() + 1];
+};
+
 }  // namespace
+
+bool TreeQuota::Walk::begin(int parent, const char* name) {
+  end();
+  levels_[0] = {open_directory(parent, name), 0};
+  depth_ = levels_[0].open != nullptr ? 1 : 0;
+  return is_open();
+}
+
+void TreeQuota::Walk::end() {
+  while (depth_ != 0) closedir(levels_[--depth_].open);
+}
+
+template <class Use, class Leave>
+void TreeQuota::Walk::go(std::size_t work, const Use& use, const Leave& leave) {
+  for (std::size_t done = 0; depth_ != 0 && done < work;) {
+    const Level at = levels_[depth_ - 1];
+    const dirent* const entry = readdir(at.open);
+    if (entry == nullptr) {
+      ++done;
+      closedir(at.open);
+      if (--depth_ == 0) return;
+      path_[at.bytes - 1] = '\0';
+      leave(dirfd(levels_[depth_ - 1].open), path_ + levels_[depth_ - 1].bytes);
+      continue;
+    }
+    const std::string_view name = entry->d_name;
+    if (is_dots(name)) continue;
+    ++done;
+    struct stat status;
+    const int directory = dirfd(at.open);
+    if (at.bytes + name.size() + 1 > sizeof path_ ||
+        fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    std::size_t bytes = at.bytes + name.copy(path_ + at.bytes, name.size());
+    if (S_ISREG(status.st_mode)) {
+      done += use(Found{directory, entry->d_name, {path_, bytes}, status});
+    } else if (S_ISDIR(status.st_mode) && depth_ < kMaxLevels) {
+      path_[bytes++] = '/';
+      if (DIR* const open = open_directory(directory, entry->d_name)) levels_[depth_++] = {open, bytes};
+    }
+  }
+}
 
 bool TreeQuota::is_journal(const ObjectName& name) {
   return build::kLean ? name.file.ends_with(kJournalSuffix) : facts_of(name).kind == ObjectKind::journal;
@@ -195,6 +205,7 @@ bool TreeQuota::enter(const ObjectName& name) {
   }
   if (time != time_) {
     last_dump_ = std::move(dump_);
+    stop_removing();
     forget_journal();
     time_ = time;
   }
@@ -203,18 +214,23 @@ bool TreeQuota::enter(const ObjectName& name) {
 
 void TreeQuota::hold() {
   if (!limited() || dump_ || time_ == 0) return;
-  char name[kTimeDigits + 1];
-  TextWriter(name).add_decimal(time_, kTimeDigits);
-  name[kTimeDigits] = '\0';
-  dump_.reset(openat(base_.get(), name, kOpenBelow));
+  dump_.reset(openat(base_.get(), DumpName(time_).text, kOpenBelow));
   if (dump_) flock(dump_.get(), LOCK_SH | LOCK_NB);
 }
 
 void TreeQuota::let_go() {
   dump_.reset();
   last_dump_.reset();
+  stop_removing();
   forget_journal();
   time_ = 0;
+}
+
+void TreeQuota::stop_removing() {
+  walk_.end();
+  removed_.reset();
+  removed_time_ = tried_dump_ = oldest_dump_ = 0;
+  has_removed_ = true;
 }
 
 void TreeQuota::forget_journal() {
@@ -224,31 +240,44 @@ void TreeQuota::forget_journal() {
 }
 
 void TreeQuota::scan() {
-  for_each_dump(base_.get(), kRemovedSuffix, [this](const char* name, std::uint64_t) { remove_dump(name); });
   files_ = 0;
   bytes_ = 0;
-  if (whole_) return count_below(UniqueFd(openat(base_.get(), ".", kOpenBelow)));
-  for_each_dump(base_.get(), {}, [this](const char* name, std::uint64_t) {
-    count_below(UniqueFd(openat(base_.get(), name, kOpenBelow)));
+  if (whole_) return count_below(".");
+  for_each_dump(base_.get(), {}, [this](const char* name, std::uint64_t) { count_below(name); });
+  for_each_dump(base_.get(), kRemovedSuffix, [this](const char* name, std::uint64_t) {
+    if (lock_dump(name)) count_below(name);
   });
 }
 
-void TreeQuota::count_below(UniqueFd directory) {
+void TreeQuota::count_below(const char* name) {
   const auto count = [this](const Found& file) {
     ++files_;
     bytes_ += file.bytes();
+    return std::size_t{0};
   };
-  if (directory) Walk().go(std::move(directory), count, kLeaveAlone);
+  Walk walk;
+  if (walk.begin(base_.get(), name)) walk.go(SIZE_MAX, count, kLeaveAlone);
+}
+
+/// The dump's directory, unless somebody writes it, or removes it.
+UniqueFd TreeQuota::lock_dump(const char* name) const {
+  UniqueFd dump(openat(base_.get(), name, kOpenBelow));
+  if (dump && flock(dump.get(), LOCK_EX | LOCK_NB) != 0) dump.reset();
+  return dump;
 }
 
 bool TreeQuota::fits(const Need& need, Kind kind) const {
   // Before a dump has its journal, records leave a file for it.
   const std::uint64_t files = files_ + need.files + (has_journal_ && !journal_made_ ? 1 : 0);
-  if (limits_.max_files != 0 && kind == Kind::record && files > limits_.max_files) return false;
-  const std::uint64_t max_bytes = kind == Kind::journal ? limits_.max_bytes : record_bytes();
+  const std::uint64_t ahead = kind == Kind::ahead ? 1 : 0;
+  const std::uint64_t max_files = limits_.max_files - ahead * (limits_.max_files / kAhead);
+  if (limits_.max_files != 0 && kind != Kind::journal && files > max_files) return false;
+  const std::uint64_t max_bytes =
+      kind == Kind::journal ? limits_.max_bytes : record_bytes() - ahead * (limits_.max_bytes / kAhead);
   if (limits_.max_bytes != 0 && bytes_ + need.bytes > max_bytes) return false;
+  const std::uint64_t reserve = limits_.reserve_bytes;
   return kind == Kind::journal ||
-         leaves_free(need, limits_.reserve_bytes + limits_.reserve_bytes / kForJournals);
+         leaves_free(need, reserve + reserve / kForJournals + ahead * (reserve / kAhead));
 }
 
 bool TreeQuota::leaves_free(const Need& need, std::uint64_t reserve) const {
@@ -273,7 +302,9 @@ bool TreeQuota::is_short_for_journals(std::uint64_t more) const {
 
 Status TreeQuota::admit_file(const ObjectName& name) {
   if (!limited() || !enter(name)) return Status::ok;
-  return admit({.files = 1}, Kind::record);
+  const Status status = admit({.files = 1}, Kind::record);
+  work_ahead();
+  return status;
 }
 
 Status TreeQuota::admit_rows(bool is_new, std::uint64_t bytes) {
@@ -318,120 +349,172 @@ void TreeQuota::take_back(std::uint64_t files, std::uint64_t bytes) {
 }
 
 void TreeQuota::make_room(const Need& need) {
+  const auto lacks = [&] { return !fits(need, Kind::record); };
+  while (lacks() && goes_on_removing()) remove_some(kOneRemoval);
   if (limits_.keep != Keep::newest) return;
-  std::uint64_t after = 0;
-  while (!fits(need, Kind::record) && remove_oldest_dump(after)) {
+  while (lacks() && remove_oldest_dump()) {
+    while (lacks() && goes_on_removing()) remove_some(kOneRemoval);
   }
   tell_removed_dumps();
   // A journal of gaps may have no other lines than those that tell of removals.
-  if (!fits(need, Kind::record)) shorten();
-  if (!fits(need, Kind::record) && dump_ && (!has_journal_ || journal_[0] != '\0'))
-    remove_oldest_records(need);
+  if (lacks()) shorten();
+  // A search that is under way may have had less to find than this needs.
+  for (int searches = 2; searches != 0 && can_remove_records() && lacks();)
+    searches -= remove_records(need, kOneRemoval) ? 0 : 1;
+  if (lacks()) tried_dump_ = oldest_dump_ = 0;
 }
 
-/// Removes the oldest dump that is younger than `after` and older than the one being written, unless somebody
-/// writes it. False when there is none.
-bool TreeQuota::remove_oldest_dump(std::uint64_t& after) {
-  std::uint64_t oldest = 0;
-  for_each_dump(base_.get(), {}, [&](const char*, std::uint64_t time) {
-    const bool is_older = time > after && (time_ == 0 || time < time_);
-    if (is_older && (oldest == 0 || time < oldest)) oldest = time;
+bool TreeQuota::can_remove_records() const {
+  return dump_ && (!has_journal_ || journal_[0] != '\0');
+}
+
+/// Before room is short, a little at each object.
+void TreeQuota::work_ahead() {
+  if (goes_on_removing()) return remove_some(kWork);
+  if (limits_.keep != Keep::newest || !can_remove_records()) return;
+  const bool is_due = (walk_.is_open() && search_.removes) || !fits({.files = 1}, Kind::ahead);
+  if (is_due && oldest_dump() == kNone) static_cast<void>(remove_records({.files = 1}, kWork));
+}
+
+/// The oldest dump that is older than the one being written and was not tried yet.
+std::uint64_t TreeQuota::oldest_dump() {
+  if (oldest_dump_ != 0) return oldest_dump_;
+  oldest_dump_ = kNone;
+  for_each_dump(base_.get(), {}, [this](const char*, std::uint64_t time) {
+    if (time > tried_dump_ && (time_ == 0 || time < time_)) oldest_dump_ = std::min(oldest_dump_, time);
   });
-  if (oldest == 0) return false;
-  after = oldest;
-  char name[kTimeDigits + 1];
-  TextWriter(name).add_decimal(oldest, kTimeDigits);
-  name[kTimeDigits] = '\0';
-  UniqueFd dump(openat(base_.get(), name, kOpenBelow));
-  if (!dump || flock(dump.get(), LOCK_EX | LOCK_NB) != 0) return true;
-  char removed[kTimeDigits + kRemovedSuffix.size() + 1];
-  std::snprintf(removed, sizeof removed, "%s%s", name, kRemovedSuffix.data());
-  if (renameat(base_.get(), name, base_.get(), removed) != 0) return true;
+  return oldest_dump_;
+}
+
+/// Has the oldest dump give way, unless somebody writes it. False when there is none.
+bool TreeQuota::remove_oldest_dump() {
+  const std::uint64_t oldest = oldest_dump();
+  if (oldest == kNone) return false;
+  tried_dump_ = oldest;
+  oldest_dump_ = 0;
+  const DumpName name(oldest), removed(oldest, kRemovedSuffix);
+  const UniqueFd dump = lock_dump(name.text);
+  if (!dump || renameat(base_.get(), name.text, base_.get(), removed.text) != 0) return true;
   ++counts_.removed_dumps;
   if (first_removed_ == 0) first_removed_ = oldest;
   last_removed_ = oldest;
-  remove_dump(removed);
+  removed_time_ = std::min(removed_time_, oldest - 1);
+  has_removed_ = true;
   return true;
 }
 
-void TreeQuota::remove_dump(const char* name) {
-  const auto remove = [this](const Found& file) { remove_file(file.directory, file.name, file.bytes()); };
-  const auto remove_directory = [](int parent, const char* directory) {
-    unlinkat(parent, directory, AT_REMOVEDIR);
-  };
-  UniqueFd dump(openat(base_.get(), name, kOpenBelow));
-  if (dump) Walk().go(std::move(dump), remove, remove_directory);
-  unlinkat(base_.get(), name, AT_REMOVEDIR);
+/// Whether there is something of dumps that gave way. What cannot be removed is not tried again at each object.
+bool TreeQuota::goes_on_removing() {
+  while (!removed_ && has_removed_) {
+    std::uint64_t next = kNone;
+    for_each_dump(base_.get(), kRemovedSuffix, [this, &next](const char*, std::uint64_t time) {
+      if (time > removed_time_) next = std::min(next, time);
+    });
+    has_removed_ = next != kNone;
+    if (!has_removed_) break;
+    removed_time_ = next;
+    const DumpName name(next, kRemovedSuffix);
+    removed_ = lock_dump(name.text);
+    if (removed_ && !walk_.begin(removed_.get(), ".")) removed_.reset();
+  }
+  return static_cast<bool>(removed_);
 }
 
-/// What is over the limits with `need`, and an eighth of them more, so that not every record costs a scan.
+void TreeQuota::remove_some(std::size_t work) {
+  const auto remove = [this](const Found& file) {
+    remove_file(file.directory, file.name, file.bytes());
+    return kOneRemoval;
+  };
+  walk_.go(work, remove, [](int parent, const char* name) { unlinkat(parent, name, AT_REMOVEDIR); });
+  if (walk_.is_open()) return;
+  unlinkat(base_.get(), DumpName(removed_time_, kRemovedSuffix).text, AT_REMOVEDIR);
+  removed_.reset();
+}
+
+/// What is over the limits with `need`, less what is kept free ahead, and as much again, so that not every record
+/// costs a search.
 TreeQuota::Need TreeQuota::shortage(const Need& need) const {
-  Need shortage;
-  if (limits_.max_files != 0 && files_ + need.files > limits_.max_files)
-    shortage.files = files_ + need.files - limits_.max_files + limits_.max_files / 8;
-  if (limits_.max_bytes != 0 && bytes_ + need.bytes > record_bytes())
-    shortage.bytes = bytes_ + need.bytes - record_bytes() + limits_.max_bytes / 8;
+  constexpr auto over = [](std::uint64_t used, std::uint64_t max, std::uint64_t limit) {
+    const std::uint64_t ahead = limit / kAhead;
+    return limit != 0 && used + ahead > max ? used + ahead - max + ahead : 0;
+  };
+  Need shortage = {.files = over(files_ + need.files, limits_.max_files, limits_.max_files),
+                   .bytes = over(bytes_ + need.bytes, record_bytes(), limits_.max_bytes)};
   if (shortage.files == 0 && shortage.bytes == 0) shortage.bytes = need.bytes + limits_.reserve_bytes / 8 + 1;
   return shortage;
 }
 
-void TreeQuota::remove_oldest_records(const Need& need) {
-  const std::uint64_t end = oldest_records_end(shortage(need));
-  const auto remove = [&](const Found& file) {
-    if (!may_go(file) || stamp_of(file.name, file.status) >= end) return;
-    // First told, then done: what is told and still there is no harm.
-    if (has_journal_ && !tell_removed(file.path)) return;
-    if (remove_file(file.directory, file.name, file.bytes())) ++counts_.removed_records;
+/// Goes on looking for the oldest records of the dump that is being written, and then removing them. False when
+/// those are gone.
+bool TreeQuota::remove_records(const Need& need, std::size_t work) {
+  Search& search = search_;
+  if (!walk_.is_open()) {
+    search.removes = false;
+    search.wanted = shortage(need);
+    search.found = {};
+    search.look_between(0, UINT64_MAX);
+    tried_dump_ = oldest_dump_ = 0;
+    if (!walk_.begin(dump_.get(), ".")) return false;
+  }
+  if (search.removes) {
+    const auto remove = [&](const Found& file) {
+      if (!may_go(file) || stamp_of(file.name, file.status) >= search.end) return std::size_t{0};
+      // First told, then done: what is told and still there is no harm.
+      if (has_journal_ && !tell_removed(file.path)) return kOneRemoval;
+      if (remove_file(file.directory, file.name, file.bytes())) ++counts_.removed_records;
+      return kOneRemoval;
+    };
+    const auto remove_if_empty = [this](int parent, const char* name) {
+      if (unlinkat(parent, name, AT_REMOVEDIR) != 0) remove_with_mapping(parent, name);
+    };
+    walk_.go(work, remove, remove_if_empty);
+    return walk_.is_open();
+  }
+  const auto look = [&](const Found& file) {
+    if (may_go(file)) search.add(stamp_of(file.name, file.status), file.bytes());
+    return std::size_t{0};
   };
-  const auto remove_if_empty = [this](int parent, const char* name) {
-    if (unlinkat(parent, name, AT_REMOVEDIR) != 0) remove_with_mapping(parent, name);
-  };
-  if (UniqueFd dump(openat(dump_.get(), ".", kOpenBelow)); dump)
-    Walk().go(std::move(dump), remove, remove_if_empty);
+  walk_.go(work, look, kLeaveAlone);
+  if (walk_.is_open()) return true;
+  search.removes = search.has_end();
+  return search.end != 0 && walk_.begin(dump_.get(), ".");
 }
 
-/// The time before which at least `wanted` of the records of the dump that is being written were made, and
-/// not many more.
-std::uint64_t TreeQuota::oldest_records_end(const Need& wanted) const {
-  const auto for_each_stamp = [this](auto use) {
-    const auto use_stamp = [this, &use](const Found& file) {
-      if (may_go(file)) use(stamp_of(file.name, file.status), file.bytes());
-    };
-    if (UniqueFd dump(openat(dump_.get(), ".", kOpenBelow)); dump)
-      Walk().go(std::move(dump), use_stamp, kLeaveAlone);
-  };
-  std::uint64_t first = UINT64_MAX;
-  std::uint64_t last = 0;
-  for_each_stamp([&](std::uint64_t stamp, std::uint64_t) {
-    if (stamp < first) first = stamp;
-    if (stamp > last) last = stamp;
-  });
-  // Sorts by time into bins, and the bin where it is enough again, until that is small.
-  Need found;
-  while (first <= last) {
-    constexpr std::uint64_t kBins = 64;
-    const std::uint64_t width = (last - first) / kBins + 1;
-    Need bins[kBins];
-    for_each_stamp([&](std::uint64_t stamp, std::uint64_t bytes) {
-      if (stamp < first || stamp > last) return;
-      Need& bin = bins[(stamp - first) / width];
-      ++bin.files;
-      bin.bytes += bytes;
-    });
-    std::uint64_t i = 0;
-    for (; i < kBins; ++i) {
-      if (found.files + bins[i].files >= wanted.files && found.bytes + bins[i].bytes >= wanted.bytes) break;
-      found.files += bins[i].files;
-      found.bytes += bins[i].bytes;
+void TreeQuota::Search::look_between(std::uint64_t from, std::uint64_t to) {
+  first = from;
+  last = to;
+  end = 0;
+  std::fill(std::begin(bins), std::end(bins), Bin{});
+}
+
+void TreeQuota::Search::add(std::uint64_t stamp, std::uint64_t bytes) {
+  if (stamp < first || stamp > last) return;
+  Bin& bin = bins[(stamp - first) / ((last - first) / kBins + 1)];
+  ++bin.found.files;
+  bin.found.bytes += bytes;
+  bin.first = std::min(bin.first, stamp);
+  bin.last = std::max(bin.last, stamp);
+}
+
+/// Whether `end` is now the time before which at least `wanted` of the records were made, and not many more. Else
+/// the bin where it is enough is to be sorted again.
+bool TreeQuota::Search::has_end() {
+  for (const Bin& bin : bins) {
+    if (bin.found.files == 0) continue;
+    end = bin.last + 1;
+    const Need all = {.files = found.files + bin.found.files, .bytes = found.bytes + bin.found.bytes};
+    if (all.files < wanted.files || all.bytes < wanted.bytes) {
+      found = all;
+      continue;
     }
-    if (i == kBins) return last + 1;
     const bool is_small =
-        bins[i].files <= 1 || (bins[i].files <= wanted.files && bins[i].bytes <= wanted.bytes);
-    if (width == 1 || is_small) return first + (i + 1) * width;
-    first += i * width;
-    last = first + width - 1;
+        bin.first == bin.last || (bin.found.files <= wanted.files && bin.found.bytes <= wanted.bytes);
+    if (is_small) return true;
+    look_between(bin.first, bin.last);
+    end = 1;
+    return false;
   }
-  return 0;
+  return true;
 }
 
 /// Removes a directory that holds nothing but the names of files that are gone.

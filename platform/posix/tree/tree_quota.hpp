@@ -1,4 +1,6 @@
 #pragma once
+#include <dirent.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -37,10 +39,12 @@ struct QuotaCounts {
 ///
 /// *Keep oldest.* An object that does not fit is refused.
 ///
-/// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed` and then
-/// deleted; after a crash a later scan finishes the deletion. A dump that another sink with limits is
-/// writing, in this or another process, stays. If that is not enough, the oldest records of the dump that is
-/// being written go, an eighth of the limit at a time; its journal names them. Cards of models stay with
+/// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed`, and its
+/// files go as room is needed and up to eight more with each object; they count until then, and what is left when
+/// the program ends goes with the objects of the next. A dump that another sink with limits is writing, in this or
+/// another process, stays. If that is not enough, the oldest records of the dump that is being written go; its
+/// journal names them. That begins when a sixteenth of the limit is left, takes a sixteenth at a time, and eight of
+/// them at most with each object, or as many as an object needs that is larger. Cards of models stay with
 /// their dump, and a `mapping.csv` stays while another file is beside it. An object larger than the limit is
 /// refused and removes nothing.
 ///
@@ -53,8 +57,8 @@ struct QuotaCounts {
 /// journals, which may use the room that is reserved on the disk (JournalRoom) in any case. With `keep oldest` a journal is not shortened: when that room runs short, it counts losses
 /// and no longer names them (fold_losses). Rows of a table are refused like records.
 ///
-/// *Costs.* One scan of the dumps at the first object, one to four when something is removed; each takes the
-/// C library's memory for open directories, one per level.
+/// *Costs.* One scan of the dumps at the first object; later a look at 256 entries at most with each object, or at
+/// more if it needs more room than was made. The C library's memory for open directories, one per level.
 class TreeQuota {
  public:
   static constexpr std::size_t kMaxPathBytes = 1024;  ///< of a root, and of a path below it
@@ -117,28 +121,87 @@ class TreeQuota {
  private:
   static constexpr std::uint64_t kForJournals = 16;  ///< the divisor of a limit
 
-  struct Found;
-  class Walk;
+  static constexpr std::uint64_t kAhead = 16;  ///< that of what is kept free before it is needed
 
-  enum class Kind { record, journal };
+  struct Found;
+
+  enum class Kind { record, journal, ahead };
 
   struct Need {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
   };
 
+  /// Comes by all regular files below a directory, some at a time. Without following links, and no deeper than any
+  /// dump is.
+  class Walk {
+   public:
+    Walk() = default;
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+    ~Walk() { end(); }
+
+    bool begin(int parent, const char* name);
+    void end();
+    bool is_open() const { return depth_ != 0; }
+
+    /// Calls `use(Found)` for each, and `leave(parent, name)` for each directory when it is done, until that was
+    /// `work` or all: an entry is 1, and what `use` returns on top.
+    template <class Use, class Leave>
+    void go(std::size_t work, const Use& use, const Leave& leave);
+
+   private:
+    struct Level {
+      DIR* open;
+      std::size_t bytes;  ///< of its path
+    };
+    static constexpr std::size_t kMaxLevels = 9;
+
+    Level levels_[kMaxLevels];
+    std::size_t depth_ = 0;
+    char path_[kMaxPathBytes];
+  };
+
+  /// For the oldest records of the dump that is being written: sorts by time into bins, and the bin where it is
+  /// enough again, until that is small.
+  struct Search {
+    static constexpr std::uint64_t kBins = 32;
+    struct Bin {
+      Need found;
+      std::uint64_t first = UINT64_MAX;
+      std::uint64_t last = 0;
+    };
+
+    void look_between(std::uint64_t from, std::uint64_t to);
+    void add(std::uint64_t stamp, std::uint64_t bytes);
+    bool has_end();
+
+    bool removes = false;     ///< the walk removes what was made before `end`
+    std::uint64_t first = 0;  ///< time of the first bin
+    std::uint64_t last = 0;
+    std::uint64_t end = 0;
+    Need wanted;
+    Need found;  ///< before the first bin
+    Bin bins[kBins];
+  };
+
   bool enter(const ObjectName& name);
   void scan();
-  void count_below(UniqueFd directory);
+  void count_below(const char* name);
+  UniqueFd lock_dump(const char* name) const;
   bool fits(const Need& need, Kind kind) const;
   bool leaves_free(const Need& need, std::uint64_t reserve) const;
   Status admit(const Need& need, Kind kind);
   void make_room(const Need& need);
-  bool remove_oldest_dump(std::uint64_t& after);
-  void remove_dump(const char* name);
-  void remove_oldest_records(const Need& need);
+  void work_ahead();
+  void stop_removing();
+  bool can_remove_records() const;
+  std::uint64_t oldest_dump();
+  bool remove_oldest_dump();
+  bool goes_on_removing();
+  void remove_some(std::size_t work);
+  bool remove_records(const Need& need, std::size_t work);
   Need shortage(const Need& need) const;
-  std::uint64_t oldest_records_end(const Need& wanted) const;
   void remove_with_mapping(int parent, const char* name);
   bool remove_file(int directory, const char* name, std::uint64_t bytes);
   std::uint64_t journal_share() const;
@@ -158,10 +221,17 @@ class TreeQuota {
   std::uint64_t bytes_ = 0;
   bool whole_ = false;  ///< there is no directory per dump: everything below `base_` counts
   int here_ = -1;
-  UniqueFd base_;           ///< the directory that holds the dumps
-  std::uint64_t time_ = 0;  ///< of the dump that is being written; 0: it has no such directory
-  UniqueFd dump_;           ///< its directory, locked against removal
-  UniqueFd last_dump_;      ///< the same of the one before, which may not be finished yet
+  UniqueFd base_;                   ///< the directory that holds the dumps
+  std::uint64_t time_ = 0;          ///< of the dump that is being written; 0: it has no such directory
+  UniqueFd dump_;                   ///< its directory, locked against removal
+  UniqueFd last_dump_;              ///< the same of the one before, which may not be finished yet
+  bool has_removed_ = true;         ///< there may be dumps that gave way and are not gone
+  UniqueFd removed_;                ///< the directory of one of them, locked
+  std::uint64_t removed_time_ = 0;  ///< its name
+  std::uint64_t oldest_dump_ = 0;   ///< 0: not known
+  std::uint64_t tried_dump_ = 0;    ///< the latest that was to give way
+  Walk walk_;                       ///< through `removed_`, or for `search_`
+  Search search_;
   std::size_t base_bytes_ = 0;
   char base_path_[kMaxPathBytes];
   char journal_[96] = "";    ///< in `dump_`; empty: not known yet

@@ -146,8 +146,8 @@ TEST_CASE("quota: keep newest removes whole dumps, the oldest first, and nothing
   tree.put("2026010100000x/0/file", 50'000);
   CHECK(tree.store(kNow, 1, 1000) == Status::ok);
   CHECK(tree.sink.quota_counts().removed_dumps == 2);
-  CHECK(tree.sink.quota_counts().removed_files == 6);
-  CHECK(tree.sink.quota_counts().removed_bytes == 4200);
+  CHECK(tree.sink.quota_counts().removed_files == 4);
+  CHECK(tree.sink.quota_counts().removed_bytes == 3100);
   CHECK_FALSE(tree.has(kOld[0]));
   CHECK_FALSE(tree.has(kOld[1]));
   CHECK(tree.has(std::string(kOld[2]) + "/0/m/1/1/" + stamp(1)));
@@ -198,10 +198,30 @@ TEST_CASE("quota: of records at unequal distances in time only the oldest go") {
   REQUIRE(tree.store(kNow, -1'000'000'000, 10) == Status::ok);
   for (int i = 0; i < 63; ++i) REQUIRE(tree.store(kNow, i, 10) == Status::ok);
   REQUIRE(tree.store(kNow, 1000, 10) == Status::ok);
-  CHECK(tree.files().size() == 64 + 1 - (1 + 64 / 8));
+  CHECK(tree.files().size() == 61);
   CHECK(tree.has(std::string(kNow) + "/0/m/1/62"));
-  CHECK(tree.has(std::string(kNow) + "/0/m/1/8"));
-  CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/7"));
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/4"));
+  CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/2"));
+}
+
+TEST_CASE("quota: what gives way goes a little at each object, old dumps and records of the dump itself") {
+  Tree tree({.limits = {.max_files = 2000, .keep = Keep::newest}});
+  for (int i = 0; i < 1900; ++i)
+    tree.put(std::string(kOld[0]) + "/0/m/1/" + std::to_string(i) + "/" + stamp(i), 9);
+  REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
+  std::uint64_t before = 0;
+  for (int i = 0; i < 6000; ++i) {
+    REQUIRE(tree.store(kNow, i, 10) == Status::ok);
+    const std::uint64_t removed = tree.sink.quota_counts().removed_files;
+    REQUIRE(removed - before <= 10);
+    before = removed;
+    if (i % 100 == 0) REQUIRE(tree.files().size() <= 2000);
+  }
+  CHECK_FALSE(tree.has(std::string(kOld[0]) + ".removed"));
+  CHECK(before - 1900 == tree.sink.quota_counts().removed_records);
+  CHECK(tree.files().size() >= 2000 - 2 * 2000 / 16);
+  for (int i = 6000 - 1500; i < 6000; ++i)
+    REQUIRE(tree.has(std::string(kNow) + "/0/m/1/" + std::to_string(i)));
 }
 
 TEST_CASE("quota: without a journal to tell in, records of the dump itself stay") {
