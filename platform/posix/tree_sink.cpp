@@ -218,7 +218,7 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
   if (admitted != Status::ok && !is_journal) return refuse(admitted);
   const std::uint64_t most = is_journal ? quota_.journal_room() : 0;
   const bool is_short = admitted != Status::ok || quota_.is_short_for_journals(bytes);
-  for (const bool again : {false, true}) {
+  for (bool again = false;; again = true) {
     Directory* directory = nullptr;
     if (const int error = find_directory(name, directory)) return fail(error);
     Appended done;
@@ -227,6 +227,7 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
                                                          is_short, most, done)
                                  : lines_.append(fd, file_name, parts, syncs_each(), done);
     directory->file_system->dirty = true;
+    if (is_journal && (error == ENOSPC || error == EDQUOT) && quota_.gives_way()) continue;
     if (error == ENOSPC && admitted != Status::ok) return refuse(admitted);
     if (error == 0) {
       quota_.add(done.made ? 1 : 0, done.growth > 0 ? static_cast<std::uint64_t>(done.growth) : 0);
@@ -237,7 +238,6 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
     if (again || (error != ENOENT && error != ESTALE)) return fail(error);
     directory->path_bytes = 0;  // somebody deleted it
   }
-  return Status::ok;
 }
 
 Status TreeSink::sync() {

@@ -148,6 +148,16 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
   return result;
 }
 
+/// Gives the file's room back to the disk.
+int freeing_unlinkat(int directory, const char* name, int flags) {
+  struct stat status = {};
+  const bool is_known = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  const int result = unlinkat(directory, name, flags);
+  if (g_faults.has_disk && is_known && result == 0 && S_ISREG(status.st_mode))
+    g_faults.free += std::max(std::exchange(g_faults.ends[status.st_ino], 0), std::uint64_t(status.st_size));
+  return result;
+}
+
 [[maybe_unused]] int faulty_fsync(int file) {
   ++g_faults.fsync_calls;
   struct stat status;
@@ -174,7 +184,9 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 #define fstatvfs faulty_fstatvfs
 #include "platform/posix/tree/journal_room.cpp"
 #include "platform/posix/tree/short_journal.cpp"
+#define unlinkat freeing_unlinkat
 #include "platform/posix/tree/tree_quota.cpp"
+#undef unlinkat
 #define openat faulty_openat
 #define fstatat faulty_fstatat
 #define syscall faulty_syscall

@@ -506,6 +506,12 @@ class Damage(Case):
         self.assertIn('1 record lost, and no line tells which; of all: 1: head too large for the ring',
                       self.run_tool('verify', 'dump', expect=1)[0])
 
+    def test_a_journal_without_a_line_proves_nothing(self):
+        self.write('dump/20260101000000/opdump.0.1.journal', '')
+        findings, _ = self.verify()
+        self.assertEqual([f['kind'] for f in findings], ['not_final'])
+        self.assertIn('has no line, as where the disk had no room for one: it proves nothing', findings[0]['message'])
+
     def test_not_finalized(self):
         lines = self.lines()
         old = self.record(-1)

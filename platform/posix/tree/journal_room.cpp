@@ -62,7 +62,7 @@ JournalRoom::Room& JournalRoom::of(const struct stat& status) {
 
 bool JournalRoom::take(int file, const struct stat& status, std::uint64_t more) {
   Room& room = of(status);
-  if (room.most == 0) room.most = room_on(file);
+  if (room.end == 0) room.most = room_on(file);
   const std::uint64_t needed = static_cast<std::uint64_t>(status.st_size) + more;
   const auto is_enough = [&room, needed] { return needed + room.most / 2 <= room.end; };
   if (watched_ == 0) {

@@ -403,6 +403,18 @@ bool TreeQuota::remove_oldest_dump() {
   return true;
 }
 
+bool TreeQuota::gives_way() {
+  if (limits_.keep != Keep::newest || !limited() || !base_) return false;
+  while (!goes_on_removing()) {
+    if (!remove_oldest_dump()) {
+      tried_dump_ = oldest_dump_ = 0;
+      return false;
+    }
+  }
+  remove_some(kOneRemoval);
+  return true;
+}
+
 /// Whether there is something of dumps that gave way. What cannot be removed is not tried again at each object.
 bool TreeQuota::goes_on_removing() {
   while (!removed_ && has_removed_) {

@@ -91,6 +91,10 @@ class TreeQuota {
   /// The same for `more` bytes appended to a file; a journal may use the room kept for journals.
   [[nodiscard]] Status admit_appended(const ObjectName& name, std::uint64_t more);
 
+  /// On a full disk, for a journal that has just been refused: removes some of older dumps under "keep newest". False
+  /// when there is nothing to remove.
+  [[nodiscard]] bool gives_way();
+
   /// Bytes that journals may still take.
   std::uint64_t journal_room() const;
 

@@ -117,6 +117,7 @@ class JournalCheck {
   /// Line `number` cannot be read; it may have been any.
   void take_damaged(std::uint64_t number, const std::string& reason);
 
+  bool has_lines() const { return number_ != 0; }
   bool closed() const { return closed_; }
   bool records() const { return records_; }
   std::uint64_t written() const { return written_; }

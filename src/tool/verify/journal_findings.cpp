@@ -203,8 +203,10 @@ void JournalFindings::not_final(const JournalCheck& check) {
     first = false;
   }
   if (!first) what += " is unknown";
-  findings_.add(FindingKind::not_final, true, {journal_, "was not finalized: " + what},
-                {{"journal", journal_}, {"message", "was not finalized: " + what}});
+  what = check.has_lines()
+             ? "was not finalized: " + what
+             : "has no line, as where the disk had no room for one: it proves nothing, and " + what;
+  findings_.add(FindingKind::not_final, true, {journal_, what}, {{"journal", journal_}, {"message", what}});
 }
 
 void JournalFindings::chunk(const JournalLine& line) {

@@ -155,6 +155,28 @@ TEST_CASE_FIXTURE(FilledDisk, "tree sink faults: a disk that is full from the st
   CHECK(journal().empty());
 }
 
+TEST_CASE_FIXTURE(FilledDisk, "tree sink faults: on a full disk the oldest dump gives way to a journal") {
+  constexpr std::string_view kJournal = "20260201000000/opdump.0.1.journal";
+  const ObjectName name = {
+      text, kJournal.substr(0, 14), kJournal.substr(15), {.kind = ObjectKind::journal, .dump_bytes = 14}};
+  const Bytes part = as_bytes(kHead);
+  for (const char* old : {"20260101000000", "20260102000000"}) {
+    fs::create_directories(root.path() / old / "0");
+    for (int i = 0; i < 100; ++i)
+      std::ofstream(root.path() / old / "0" / std::to_string(i)) << std::string(500, 'x');
+  }
+  g_faults.has_disk = true;
+  sink.configure({.limits = {.max_bytes = 10'000'000}});
+  CHECK(sink.append_lines(name, {&part, 1}) == Status::no_space);
+  sink.configure({.limits = {.max_bytes = 10'000'000, .keep = Keep::newest}});
+  REQUIRE(sink.append_lines(name, {&part, 1}) == Status::ok);
+  CHECK(read_file(root.path() / kJournal) ==
+        std::string(kHead) + "dumps_removed,1,20260101000000,20260101000000\n");
+  CHECK(fs::exists(root.path() / "20260101000000.removed/0"));
+  CHECK(sink.quota_counts().removed_files <= 2);
+  CHECK(fs::exists(root.path() / "20260102000000/0/0"));
+}
+
 TEST_CASE_FIXTURE(FilledDisk, "tree sink faults: a journal that a quota leaves no room counts losses") {
   sink.configure({.limits = {.max_bytes = 60'000}});
   REQUIRE(tell(std::string(kHead)) == Status::ok);
