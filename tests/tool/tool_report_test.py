@@ -55,12 +55,16 @@ class Report(Case):
         self.assertEqual(re.findall(r'https?:|//[a-z]|@import|url\(', page.raw.replace(page.scripts[0], '')), [])
         policy = [dict(attributes)['content'] for tag, attributes in page.tags
                   if tag == 'meta' and attributes.get('http-equiv') == 'Content-Security-Policy']
-        run = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
-        self.assertEqual(policy, ["default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s'; img-src data:" % run])
+        style = re.search('<style>(.*?)</style>', page.raw, re.S).group(1)
+        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, page.scripts[1])]
+        self.assertEqual(policy, ["default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; img-src data:" %
+                                  tuple(hashes)])
+        self.assertFalse([tag for tag, attributes in page.tags if 'style' in attributes])
+        self.assertNotRegex(page.scripts[1], r"setAttribute\('style'|style=")
         self.assertFalse([tag for tag, attributes in page.tags if {'src', 'srcset', 'data'} & set(attributes)])
         self.assertEqual([tag for tag, _ in page.tags if tag == 'script'], ['script'] * 2)
         self.assertLessEqual(len(page.scripts[1].encode()), 62000)
-        self.assertLessEqual(len(re.search('<style>(.*?)</style>', page.raw, re.S).group(1)), 15 * 1024)
+        self.assertLessEqual(len(style), 15 * 1024)
 
     def test_the_numbers_are_those_of_compare(self):
         self.made(spoil=3, nan=(1, 6))
@@ -309,6 +313,8 @@ class Report(Case):
             lost = op['dropped'] + op['aborted']
             self.assertEqual(rows[op['op']][1:6], ['m', '20', str(20 - lost), '0', str(lost)])
         self.assertEqual(rows['T.large'][5], '20')
+        self.assertIn('rect', [tag for tag, _ in page.tags])
+        self.assertFalse([tag for tag, attributes in page.tags if 'style' in attributes])
         self.assertRegex(page.texts['h1'][0], r'^Not complete, \d+ of 40 records\. Nothing is wrong')
 
     def test_a_config_is_told_in_words(self):

@@ -1,8 +1,10 @@
+// The page's policy lets in no attribute "style", and what a script sets.
+const put = (node, name, value) => name === 'style' ? node.style.cssText = value : node.setAttribute(name, value);
 const el = (tag, attributes, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith('on')) on(node, name.slice(2), value);
-    else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? '' : value);
+    else if (value !== undefined && value !== false) put(node, name, value === true ? '' : value);
   }
   node.append(...children.filter(child => child !== undefined && child !== null && child !== ''));
   return node;
@@ -10,7 +12,7 @@ const el = (tag, attributes, ...children) => {
 const SVG = Object.assign(document.createElement('div'), {innerHTML: '<svg></svg>'}).firstChild.namespaceURI;
 const svg = (tag, attributes, ...children) => {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes || {})) put(node, name, value);
   node.append(...children);
   return node;
 };
