@@ -248,8 +248,9 @@ Status TreeSink::sync() {
 #if OPDUMP_POSIX_SYNCFS
   for (FileSystem& file_system : file_systems_) {
     if (!file_system.dirty) continue;
-    file_system.dirty = syncfs(file_system.fd.get()) != 0;
-    if (file_system.dirty && first_error == 0) first_error = errno;
+    const int error = synced(syncfs(file_system.fd.get()));
+    file_system.dirty = error != 0;
+    if (first_error == 0) first_error = error;
   }
 #endif
   return first_error == 0 ? Status::ok : fail(first_error);

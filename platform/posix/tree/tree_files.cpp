@@ -102,9 +102,12 @@ int try_append_mapping(int directory, std::string_view short_name, std::string_v
 
 }  // namespace
 
+int synced(int result) {
+  return result == 0 || errno == EINVAL || errno == ENOTSUP || errno == EOPNOTSUPP ? 0 : errno;
+}
+
 int sync_directory(int directory) {
-  if (fsync(directory) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EOPNOTSUPP) return 0;
-  return errno;
+  return synced(fsync(directory));
 }
 
 int open_at(int directory, const char* name, int flags, mode_t mode) {

@@ -27,8 +27,11 @@ inline char* put_short_name(char* to, std::string_view name) {
   return name.ends_with(".npy") ? put_text(to, ".npy") : name.ends_with(".bin") ? put_text(to, ".bin") : to;
 }
 
-/// Waits until the names in a directory are on the disk. A file system that cannot sync a directory, such as CIFS
-/// and some of FUSE, says so by EINVAL or ENOTSUP, and has done what it can.
+/// What became of a call that syncs a directory or a file system, an errno or 0. A file system that cannot, such as
+/// CIFS and some of FUSE, says so by EINVAL or ENOTSUP, and has done what it can.
+[[nodiscard]] int synced(int result);
+
+/// Waits until the names in a directory are on the disk.
 [[nodiscard]] int sync_directory(int directory);
 
 /// The suffix of a file that names two others; neither of them counts while that file exists.
