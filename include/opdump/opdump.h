@@ -4,8 +4,8 @@
  * opdump for C: what firmware needs to dump its tensors. The C++ headers say the same in more words; what a
  * call here means, the call of that name there means too. C99 and C++.
  *
- *     at boot      make sink, session, recorder and config in memory of yours; opdump_session_init,
- *                  opdump_session_set_config, opdump_model_load
+ *     at boot      make sink, session, recorder and config in memory of yours; opdump_session_boot,
+ *                  opdump_model_load
  *     each step    opdump_begin_step; after each operator, if opdump_wants it, opdump_capture;
  *                  opdump_end_step
  *     idle loop    opdump_session_drain, or a drain thread
@@ -38,6 +38,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "opdump/opdump_values.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,194 +50,30 @@ extern "C" {
 /** No struct here will ever have more bytes. */
 #define OPDUMP_MAX_STRUCT_BYTES 4096
 
-/** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
-uint32_t opdump_api_version(void);
-
-/** The library's version, as "0.1.0". */
-const char* opdump_version(void);
-
 /* == Statuses == */
 
-/** One of the values below, or one that a later library knows. */
+/** One of the values of opdump_values.h, or one that a later library knows. */
 typedef int32_t opdump_status;
-
-enum {
-  OPDUMP_OK = 0,
-
-  /* The order of calls. */
-  OPDUMP_ERR_NOT_INITIALISED = 1,
-  OPDUMP_ERR_ALREADY_INITIALISED = 2,
-  OPDUMP_ERR_MODEL_NOT_LOADED = 3,
-  OPDUMP_ERR_MODEL_ALREADY_LOADED = 4,
-  OPDUMP_ERR_STEP_OPEN = 5,
-  OPDUMP_ERR_STEP_NOT_OPEN = 6,
-  OPDUMP_ERR_DRAINER_ATTACHED = 7,
-  OPDUMP_ERR_RECORDER_BUSY = 8,
-
-  /* What was handed over. */
-  OPDUMP_ERR_INVALID_ARGUMENT = 20,
-  OPDUMP_ERR_INVALID_TENSOR = 21,
-  OPDUMP_ERR_NO_SUCH_OP = 22,
-  OPDUMP_ERR_NAME_TOO_LONG = 23,
-  OPDUMP_ERR_NO_MEMORY = 24,
-  OPDUMP_ERR_NO_FREE_RECORDER = 25,
-  OPDUMP_ERR_TOO_MANY_TENSORS = 26,
-  OPDUMP_ERR_TOO_MANY_CONFIGS = 27,
-  /* Of tensors. Since 1.6; until then, and with OPDUMP_SMALL_CODE, all of these are INVALID_TENSOR. */
-  OPDUMP_ERR_UNKNOWN_DTYPE = 28,
-  OPDUMP_ERR_UNCOUNTABLE_SHAPE = 29,
-  OPDUMP_ERR_TOO_MANY_DIMS = 30,
-  OPDUMP_ERR_MISSING_ARGUMENT = 31,
-  OPDUMP_ERR_UNRECORDABLE = 32,
-
-  /* Room. */
-  OPDUMP_ERR_RING_FULL = 40,
-  OPDUMP_ERR_TOO_LARGE = 41,
-  OPDUMP_ERR_TIMEOUT = 42,
-  OPDUMP_ERR_UNFINISHED = 43,
-  OPDUMP_ERR_DEGRADED = 44,
-
-  /* The platform. */
-  OPDUMP_ERR_DEVICE_COPY_FAILED = 60,
-  OPDUMP_ERR_NOT_FOUND = 61,
-  OPDUMP_ERR_ALREADY_EXISTS = 62,
-  OPDUMP_ERR_PERMISSION_DENIED = 63,
-  OPDUMP_ERR_NO_SPACE = 64,
-  OPDUMP_ERR_IO = 65,
-  OPDUMP_ERR_NOT_SUPPORTED = 66,
-  OPDUMP_ERR_TOO_MANY_OBJECTS = 67,
-  OPDUMP_ERR_QUOTA_EXCEEDED = 68,
-  OPDUMP_ERR_FILE_TOO_LARGE = 69, /* Since 1.10. */
-  OPDUMP_ERR_LIBRARY_MISSING = 70,
-  OPDUMP_ERR_SYMBOL_MISSING = 71,
-  OPDUMP_ERR_DRIVER_FAILED = 72,
-  OPDUMP_ERR_WRONG_DEVICE = 73,
-  OPDUMP_ERR_NOT_REGISTERED = 74,
-
-  /* Bytes from outside. */
-  OPDUMP_ERR_CONFIG_REFUSED = 80,
-  OPDUMP_ERR_NOT_A_RECORD = 81,
-  OPDUMP_ERR_TRUNCATED = 82,
-  OPDUMP_ERR_MALFORMED = 83,
-  OPDUMP_ERR_NOT_A_PLAN = 84,
-  OPDUMP_ERR_WRONG_BYTE_ORDER = 85,
-  OPDUMP_ERR_DAMAGED = 86,
-  OPDUMP_ERR_NEWER_VERSION = 87
-};
 
 /** The cause in a few words. Static; never NULL. */
 const char* opdump_status_text(opdump_status status);
 
 /* == Tensors, operators, models == */
 
-/** Element types. */
-enum {
-  OPDUMP_UNDEFINED = 0,
-  OPDUMP_FLOAT32 = 1,
-  OPDUMP_FLOAT16 = 2,
-  OPDUMP_BFLOAT16 = 3,
-  OPDUMP_FLOAT64 = 4,
-  OPDUMP_INT8 = 5,
-  OPDUMP_INT16 = 6,
-  OPDUMP_INT32 = 7,
-  OPDUMP_INT64 = 8,
-  OPDUMP_UINT8 = 9,
-  OPDUMP_UINT16 = 10,
-  OPDUMP_UINT32 = 11,
-  OPDUMP_UINT64 = 12,
-  OPDUMP_BOOLEAN = 13,
-  OPDUMP_COMPLEX32 = 14,
-  OPDUMP_COMPLEX64 = 15,
-  OPDUMP_COMPLEX128 = 16,
-  OPDUMP_INT4 = 17,
-  OPDUMP_INT2 = 18,
-  OPDUMP_UINT2 = 19,
-  OPDUMP_UINT1 = 20,
-  OPDUMP_HIFLOAT8 = 21,
-  OPDUMP_FLOAT8_E5M2 = 22,
-  OPDUMP_FLOAT8_E4M3FN = 23,
-  OPDUMP_FLOAT8_E8M0 = 24,
-  OPDUMP_FLOAT6_E3M2 = 25,
-  OPDUMP_FLOAT6_E2M3 = 26,
-  OPDUMP_FLOAT4_E2M1 = 27,
-  OPDUMP_FLOAT4_E1M2 = 28,
-  OPDUMP_HIFLOAT4 = 29,
-  OPDUMP_HIFLOAT4_SCALE = 30,
-  OPDUMP_QINT8 = 31,
-  OPDUMP_QINT16 = 32,
-  OPDUMP_QINT32 = 33,
-  OPDUMP_QUINT8 = 34,
-  OPDUMP_QUINT16 = 35,
-  OPDUMP_DUAL_SUB_INT8 = 36,
-  OPDUMP_DUAL_SUB_UINT8 = 37,
-  OPDUMP_DUAL = 38,
-  OPDUMP_STRING = 39,
-  OPDUMP_STRING_REF = 40,
-  OPDUMP_RESOURCE = 41,
-  OPDUMP_VARIANT = 42,
-  OPDUMP_UINT4 = 43,
-  OPDUMP_FLOAT8_E4M3FNUZ = 44,
-  OPDUMP_FLOAT8_E5M2FNUZ = 45
-};
-
-/** Memory layouts, with CANN's numbers; others pass through. */
-enum {
-  OPDUMP_FORMAT_NCHW = 0,
-  OPDUMP_FORMAT_NHWC = 1,
-  OPDUMP_FORMAT_ND = 2,
-  OPDUMP_FORMAT_NC1HWC0 = 3,
-  OPDUMP_FORMAT_FRACTAL_Z = 4,
-  OPDUMP_FORMAT_NC1HWC0_C04 = 12,
-  OPDUMP_FORMAT_FRACTAL_Z_C04 = 13,
-  OPDUMP_FORMAT_CHWN = 14,
-  OPDUMP_FORMAT_HWCN = 16,
-  OPDUMP_FORMAT_NDHWC = 27,
-  OPDUMP_FORMAT_FRACTAL_NZ = 29,
-  OPDUMP_FORMAT_NCDHW = 30,
-  OPDUMP_FORMAT_DHWCN = 31,
-  OPDUMP_FORMAT_NDC1HWC0 = 32,
-  OPDUMP_FORMAT_FRACTAL_Z_3D = 33,
-  OPDUMP_FORMAT_NCL = 47
-};
-
-/** A tensor as it was in the framework, where that differs. */
-typedef struct opdump_original {
-  const char* name; /**< the operator that an output stems from; NULL: the one that is captured */
-  int32_t index;    /**< which of that operator's outputs */
-  int32_t dtype;    /**< OPDUMP_UNDEFINED: the same as the tensor's */
-  int32_t format;
-  uint32_t rank;
-  const uint64_t*
-      shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
-} opdump_original;
-
 /** One tensor as it lies in memory when its operator has run; it need only live during the call that takes it. */
 typedef struct opdump_tensor {
-  uint64_t address; /**< as the session's device memory understands it; a pointer in plain memory */
-  uint64_t bytes;   /**< to capture; may exceed what the shape needs (padding), never fall short of it */
-  int32_t dtype;
-  int32_t format;
+  uint64_t address;      /**< as the session's device memory understands it; a pointer in plain memory */
+  uint64_t bytes;        /**< to capture; may exceed what the shape needs (padding), never fall short of it */
+  int32_t dtype;         /**< OPDUMP_FLOAT32, ... */
+  int32_t format;        /**< OPDUMP_FORMAT_ND, ... */
   uint32_t rank;         /**< at most 32 */
   int32_t address_kind;  /**< 0; or 1 to 5, kinds of address of CANN's nano device, which are only noted */
   const uint64_t* shape; /**< `rank` dims, outermost first */
-  const opdump_original* original; /**< NULL: the same in the framework */
+  const struct opdump_original* original; /**< NULL: the same in the framework */
 } opdump_tensor;
 
 /** For `task_id` and `stream_id`: the runtime has none. */
 #define OPDUMP_NO_ID 65535u
-
-/** Which of CANN's dump levels an operator stands for. */
-enum {
-  OPDUMP_LEVEL_BOTH = 0,  /**< it runs as one kernel */
-  OPDUMP_LEVEL_OP = 1,    /**< it runs as several, and is taken as a whole */
-  OPDUMP_LEVEL_KERNEL = 2 /**< it is one of those kernels */
-};
-
-/** An argument that an operator was built with, as text. */
-typedef struct opdump_attribute {
-  const char* name;
-  const char* value;
-} opdump_attribute;
 
 /** One operator. */
 typedef struct opdump_op {
@@ -244,10 +82,10 @@ typedef struct opdump_op {
   uint32_t task_id;
   uint32_t stream_id;
   const char* const* original_names; /**< operators of the framework that were fused into this one */
-  const opdump_attribute* attributes;
+  const struct opdump_attribute* attributes;
   uint32_t original_name_count;
   uint32_t attribute_count;
-  uint8_t level;
+  uint8_t level;  /**< OPDUMP_LEVEL_... */
   uint8_t marked; /**< 1: the program wants it dumped, whatever its name */
 } opdump_op;
 
@@ -326,37 +164,6 @@ typedef struct opdump_sink opdump_sink;
 /** Ends a sink that no session uses any more; its memory is free. NULL does nothing. */
 void opdump_sink_destroy(opdump_sink* sink);
 
-/** Returns when everything committed so far would survive a loss of power. */
-opdump_status opdump_sink_sync(opdump_sink* sink);
-
-enum {
-  OPDUMP_PIECE_DATA = 0,      /**< more bytes of the object */
-  OPDUMP_PIECE_COMMITTED = 1, /**< the object is whole; no bytes */
-  OPDUMP_PIECE_ABORTED = 2,   /**< what came of the object is void, even if it was committed, as an object
-                                   that belongs to it was refused; no bytes */
-  OPDUMP_PIECE_JOURNAL = 3    /**< more bytes of the journal */
-};
-
-/** What a callback sink hands on; it and what it points to are valid during the call. */
-typedef struct opdump_piece {
-  size_t struct_bytes;
-  int32_t kind;
-  uint32_t path_bytes;
-  const char* path; /**< the object's name, "root/directory/file", without a zero behind it */
-  const void* data;
-  size_t data_bytes;
-} opdump_piece;
-
-/** Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then aborted. */
-typedef opdump_status (*opdump_take_piece)(void* context, const opdump_piece* piece);
-
-/** `path_bytes` is the length of the longest path. */
-size_t opdump_callback_sink_size(size_t path_bytes);
-
-/** A dump that goes wherever a function sends it: a network, a debug probe, another processor. */
-opdump_status opdump_callback_sink_create(void* memory, size_t bytes, size_t path_bytes,
-                                          opdump_take_piece take, void* context, opdump_sink** sink);
-
 enum { OPDUMP_FLASH_OVERWRITE_OLDEST = 0, OPDUMP_FLASH_STOP_WHEN_FULL = 1 };
 
 /** A flash part, or the part of it that the log may use: its geometry and the port's functions. */
@@ -384,8 +191,6 @@ typedef struct opdump_flash {
   uint32_t erase_ahead;
 } opdump_flash;
 
-size_t opdump_flash_log_size(const opdump_flash* flash);
-
 /**
  * A dump in raw flash, which `opdump extract` turns into files. Reads the headers of all blocks and writes
  * nothing. `flash` is copied. OPDUMP_ERR_INVALID_ARGUMENT for an unusable geometry or a missing function;
@@ -404,15 +209,6 @@ opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 /** What a config file asks for. It stays until the sessions that it was given to are finalized. */
 typedef struct opdump_config opdump_config;
 
-/** Bytes that are enough for any config of `text_bytes` bytes, JSON or plan. Plans usually take far less. */
-size_t opdump_config_size(size_t text_bytes);
-
-/**
- * Sets `bytes` to what opdump_config_load_plan needs for `plan`, to within 32 bytes. Reads the plan, and
- * takes about 500 bytes of stack. Errors as opdump_config_load_plan, with `bytes` 0. Since 1.6.
- */
-opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* bytes);
-
 /**
  * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any address.
  * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
@@ -422,27 +218,9 @@ opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* byte
 opdump_status opdump_config_load_plan(void* memory, size_t bytes, const void* plan, size_t plan_bytes,
                                       opdump_config** config);
 
-/** 1: the config asks for something that this build does. */
-int opdump_config_active(const opdump_config* config);
-
 /* == Sessions == */
 
 typedef struct opdump_session opdump_session;
-
-/**
- * Statistics, protobuf and npy files, and tensors taken out of the device's formats, for sessions whose
- * configs may ask for them; code that others do not link.
- */
-typedef struct opdump_extras opdump_extras;
-
-/**
- * Finds operators that overflow and memory that is overwritten, for sessions whose configs may ask for that;
- * code that others do not link.
- */
-typedef struct opdump_faults opdump_faults;
-
-/** Says in a line each what becomes of configs and models. */
-typedef struct opdump_log opdump_log;
 
 /** What a recorder does when its ring has no room. */
 enum {
@@ -454,25 +232,20 @@ enum {
   OPDUMP_WHEN_FULL_DEGRADE = 3 /**< keep its statistics instead, where there are extras */
 };
 
-/** How much a dump's journal tells. With OPDUMP_SMALL_CODE RECORDS is GAPS. */
-enum { OPDUMP_JOURNAL_RECORDS = 0, OPDUMP_JOURNAL_GAPS = 1, OPDUMP_JOURNAL_NONE = 2 };
-
 typedef struct opdump_session_options {
   size_t struct_bytes;
-  const opdump_memory* memory; /**< copied; NULL: plain memory */
-  const opdump_clock* clock;   /**< copied; required */
-  opdump_sink* sink;           /**< required */
-  opdump_extras* extras;       /**< NULL: configs that ask for them are OPDUMP_ERR_NOT_SUPPORTED */
+  const opdump_memory* memory;  /**< copied; NULL: plain memory */
+  const opdump_clock* clock;    /**< copied; required */
+  opdump_sink* sink;            /**< required */
+  struct opdump_extras* extras; /**< NULL: configs that ask for them are OPDUMP_ERR_NOT_SUPPORTED */
   uint32_t device_id;
   uint32_t when_full;
-  uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
-  uint32_t journal;
-  uint32_t name_bytes;   /**< longest name of a model, an operator or its type; 0: 128 */
-  opdump_log* log;       /**< NULL: nobody hears */
-  opdump_faults* faults; /**< for this session alone; NULL: as with `extras` */
+  uint32_t block_limit_ms;      /**< longest wait without progress; 0: none */
+  uint32_t journal;             /**< OPDUMP_JOURNAL_... */
+  uint32_t name_bytes;          /**< longest name of a model, an operator or its type; 0: 128 */
+  struct opdump_log* log;       /**< NULL: nobody hears */
+  struct opdump_faults* faults; /**< for this session alone; NULL: as with `extras` */
 } opdump_session_options;
-
-size_t opdump_session_size(const opdump_session_options* options);
 
 opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_session_options* options,
                                     opdump_session** session);
@@ -482,15 +255,6 @@ opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_ses
  * the session is not initialised then, captures nothing and can be booted again. Since 1.4.
  */
 opdump_status opdump_session_boot(opdump_session* session, const opdump_config* config);
-
-opdump_status opdump_session_init(opdump_session* session);
-
-/**
- * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
- * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras or
- * faults for, or a history or a seal that the session's sink was not configured for, with this key.
- */
-opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
 /**
  * Switches dumping off, moves everything captured to the sink and makes it durable. OPDUMP_ERR_STEP_OPEN and
@@ -532,8 +296,6 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
 
 typedef struct opdump_model opdump_model;
 
-size_t opdump_model_size(const opdump_model_desc* desc);
-
 /**
  * Resolves the config in force against a model. `desc` and its arrays are copied, the texts are referred to.
  * OPDUMP_ERR_NAME_TOO_LONG leaves the model loaded but uncaptured.
@@ -541,24 +303,10 @@ size_t opdump_model_size(const opdump_model_desc* desc);
 opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc* desc, void* memory,
                                 size_t bytes, opdump_model** model);
 
-/** OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it: nothing changes. Else its memory is free. */
-opdump_status opdump_model_unload(opdump_model* model);
-
-/** Operators of the model that the config in force wants; 0 for NULL. */
-uint32_t opdump_model_matched_ops(const opdump_model* model);
-
 /* == Recorders == */
 
 /** One context that captures. */
 typedef struct opdump_recorder opdump_recorder;
-
-/** What a recorder does when its ring has no room. Since 1.4. */
-enum {
-  OPDUMP_RECORDER_AS_SESSION = 0, /**< the session's `when_full` */
-  OPDUMP_RECORDER_DROP = 1,       /**< lose the record at once, counted, whatever the session does */
-  OPDUMP_RECORDER_BLOCK = 2,
-  OPDUMP_RECORDER_DEGRADE = 3
-};
 
 typedef struct opdump_recorder_options {
   size_t struct_bytes;
@@ -568,8 +316,6 @@ typedef struct opdump_recorder_options {
   uint32_t reserved;    /**< 0; keeps what follows out of what was padding before 1.4 */
   uint32_t when_full;   /**< since 1.4: OPDUMP_RECORDER_...; an interrupt's recorder is to drop */
 } opdump_recorder_options;
-
-size_t opdump_recorder_size(const opdump_recorder_options* options);
 
 /**
  * OPDUMP_ERR_NO_FREE_RECORDER when the session serves no more; OPDUMP_ERR_INVALID_ARGUMENT for too small a
@@ -625,16 +371,6 @@ opdump_status opdump_end_step(opdump_recorder* recorder);
 #define OPDUMP_CONFIG_BYTES(plan_memory) (OPDUMP_BYTES_(336u, 240u, 272u, 192u, 192u) + (plan_memory))
 /** `page_bytes` as opdump_flash has it, 256 for its 0. */
 #define OPDUMP_FLASH_LOG_BYTES(page_bytes) (OPDUMP_BYTES_(592u, 496u, 496u, 384u, 384u) + (page_bytes))
-#define OPDUMP_CALLBACK_SINK_BYTES(path_bytes) \
-  (OPDUMP_BYTES_(224u, 136u, 136u, 72u, 72u) + OPDUMP_BYTES_(10u, 10u, 2u, 2u, 2u) * (path_bytes))
-
-/*
- * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
- * out what is not called: callback_sink clock config extras faults fed_flash flash_log history_sink log model
- * op_counts provenance recorder sealed_sink session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
- * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
- * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
- */
 
 #ifdef __cplusplus
 }

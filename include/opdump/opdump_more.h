@@ -5,6 +5,76 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
+uint32_t opdump_api_version(void);
+
+/** The library's version, as "0.1.0". */
+const char* opdump_version(void);
+
+/* == Tensors, operators == */
+
+/** A tensor as it was in the framework, where that differs. */
+typedef struct opdump_original {
+  const char* name; /**< the operator that an output stems from; NULL: the one that is captured */
+  int32_t index;    /**< which of that operator's outputs */
+  int32_t dtype;    /**< OPDUMP_UNDEFINED: the same as the tensor's */
+  int32_t format;
+  uint32_t rank;
+  const uint64_t*
+      shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
+} opdump_original;
+
+/** Which of CANN's dump levels an operator stands for. */
+enum {
+  OPDUMP_LEVEL_BOTH = 0,  /**< it runs as one kernel */
+  OPDUMP_LEVEL_OP = 1,    /**< it runs as several, and is taken as a whole */
+  OPDUMP_LEVEL_KERNEL = 2 /**< it is one of those kernels */
+};
+
+/** An argument that an operator was built with, as text. */
+typedef struct opdump_attribute {
+  const char* name;
+  const char* value;
+} opdump_attribute;
+
+/* == Sinks == */
+
+/** Returns when everything committed so far would survive a loss of power. */
+opdump_status opdump_sink_sync(opdump_sink* sink);
+
+enum {
+  OPDUMP_PIECE_DATA = 0,      /**< more bytes of the object */
+  OPDUMP_PIECE_COMMITTED = 1, /**< the object is whole; no bytes */
+  OPDUMP_PIECE_ABORTED = 2,   /**< what came of the object is void, even if it was committed, as an object
+                                   that belongs to it was refused; no bytes */
+  OPDUMP_PIECE_JOURNAL = 3    /**< more bytes of the journal */
+};
+
+/** What a callback sink hands on; it and what it points to are valid during the call. */
+typedef struct opdump_piece {
+  size_t struct_bytes;
+  int32_t kind;
+  uint32_t path_bytes;
+  const char* path; /**< the object's name, "root/directory/file", without a zero behind it */
+  const void* data;
+  size_t data_bytes;
+} opdump_piece;
+
+/** Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then aborted. */
+typedef opdump_status (*opdump_take_piece)(void* context, const opdump_piece* piece);
+
+/** `path_bytes` is the length of the longest path. */
+size_t opdump_callback_sink_size(size_t path_bytes);
+
+/** A dump that goes wherever a function sends it: a network, a debug probe, another processor. */
+opdump_status opdump_callback_sink_create(void* memory, size_t bytes, size_t path_bytes,
+                                          opdump_take_piece take, void* context, opdump_sink** sink);
+
+#define OPDUMP_CALLBACK_SINK_BYTES(path_bytes) \
+  (OPDUMP_BYTES_(224u, 136u, 136u, 72u, 72u) + OPDUMP_BYTES_(10u, 10u, 2u, 2u, 2u) * (path_bytes))
+
+size_t opdump_flash_log_size(const opdump_flash* flash);
+
 /**
  * The number of this boot, since opdump_flash_log_create. No other boot whose bytes the log holds has the same
  * number; it starts at 1 and grows from one boot that writes to the next, often by more than 1.
@@ -13,8 +83,8 @@ extern "C" {
 opdump_status opdump_flash_log_boot(opdump_sink* sink, uint32_t* boot);
 
 /**
- * The same for a log with `erase_ahead`, which no other call erases. Where no block was ready a record is
- * refused and counted as lost; after this call the log goes on. Not after opdump_flash_log_emergency. Since
+ * As opdump_flash_log_prepare, for a log with `erase_ahead`, which no other call erases. Where no block was ready a
+ * record is refused and counted as lost; after this call the log goes on. Not after opdump_flash_log_emergency. Since
  * 1.5.
  */
 opdump_status opdump_flash_log_erase_ahead(opdump_sink* sink, int* more);
@@ -197,10 +267,44 @@ typedef struct opdump_trigger_counts {
 opdump_status opdump_trigger_sink_counts(opdump_sink* sink, uint32_t trigger, opdump_trigger_counts* counts,
                                          size_t bytes);
 
+/* == Configs == */
+
+/** Bytes that are enough for any config of `text_bytes` bytes, JSON or plan. Plans usually take far less. */
+size_t opdump_config_size(size_t text_bytes);
+
+/**
+ * Sets `bytes` to what opdump_config_load_plan needs for `plan`, to within 32 bytes. Reads the plan, and
+ * takes about 500 bytes of stack. Errors as opdump_config_load_plan, with `bytes` 0. Since 1.6.
+ */
+opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* bytes);
+
+/** 1: the config asks for something that this build does. */
+int opdump_config_active(const opdump_config* config);
+
 /** The ring size that the config's "opdump" object asks for; 0: none. */
 uint32_t opdump_config_ring_bytes(const opdump_config* config);
 
 /* == Sessions == */
+
+size_t opdump_session_size(const opdump_session_options* options);
+
+/** How much a dump's journal tells. With OPDUMP_SMALL_CODE RECORDS is GAPS. */
+enum { OPDUMP_JOURNAL_RECORDS = 0, OPDUMP_JOURNAL_GAPS = 1, OPDUMP_JOURNAL_NONE = 2 };
+
+/**
+ * Statistics, protobuf and npy files, and tensors taken out of the device's formats, for sessions whose
+ * configs may ask for them; code that others do not link.
+ */
+typedef struct opdump_extras opdump_extras;
+
+/**
+ * Finds operators that overflow and memory that is overwritten, for sessions whose configs may ask for that;
+ * code that others do not link.
+ */
+typedef struct opdump_faults opdump_faults;
+
+/** Says in a line each what becomes of configs and models. */
+typedef struct opdump_log opdump_log;
 
 size_t opdump_extras_size(void);
 
@@ -266,6 +370,15 @@ opdump_status opdump_log_create(void* memory, size_t bytes, opdump_say say, void
  * a callback none; since 1.10 a history sink, a trigger sink and a sealed sink can do what their names say.
  */
 opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config);
+
+opdump_status opdump_session_init(opdump_session* session);
+
+/**
+ * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
+ * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras or
+ * faults for, or a history or a seal that the session's sink was not configured for, with this key.
+ */
+opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
 /**
  * The same in steps, for a watchdog: each call moves what opdump_session_drain moves and returns
@@ -358,6 +471,26 @@ opdump_status opdump_config_digest(const void* config, size_t bytes, char text[9
  */
 opdump_status opdump_session_tell_clock(opdump_session* session, uint64_t shown_us, uint64_t unix_us);
 
+/* == Loaded models and recorders == */
+
+size_t opdump_model_size(const opdump_model_desc* desc);
+
+/** OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it: nothing changes. Else its memory is free. */
+opdump_status opdump_model_unload(opdump_model* model);
+
+/** Operators of the model that the config in force wants; 0 for NULL. */
+uint32_t opdump_model_matched_ops(const opdump_model* model);
+
+size_t opdump_recorder_size(const opdump_recorder_options* options);
+
+/** What a recorder does when its ring has no room. Since 1.4. */
+enum {
+  OPDUMP_RECORDER_AS_SESSION = 0, /**< the session's `when_full` */
+  OPDUMP_RECORDER_DROP = 1,       /**< lose the record at once, counted, whatever the session does */
+  OPDUMP_RECORDER_BLOCK = 2,
+  OPDUMP_RECORDER_DEGRADE = 3
+};
+
 /** What became of one operator's records over a range of steps. Counts of 32 bits wrap. Since 1.2. */
 typedef struct opdump_op_counts {
   uint64_t seen;            /**< steps that ran, each of which ran the operator once */
@@ -416,7 +549,7 @@ opdump_status opdump_model_restart_counts(opdump_model* model);
  */
 opdump_status opdump_recorder_remove(opdump_recorder* recorder);
 
-/** The same for a runtime that counts steps itself. */
+/** As opdump_begin_step, for a runtime that counts steps itself. */
 opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, uint64_t step);
 
 /** What a runtime knows of an overflow. What it does not know is 0. */
@@ -482,6 +615,14 @@ int opdump_wants_single_ops(const opdump_recorder* recorder);
 opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
                                        const opdump_tensor* inputs, uint32_t input_count,
                                        const opdump_tensor* outputs, uint32_t output_count);
+
+/*
+ * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
+ * out what is not called: callback_sink clock config extras faults fed_flash flash_log history_sink log model
+ * op_counts provenance recorder sealed_sink session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
+ * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
+ * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
+ */
 #ifdef __cplusplus
 }
 #endif

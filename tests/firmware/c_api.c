@@ -19,8 +19,7 @@ static opdump_status take(void* context, const opdump_piece* piece) {
 static uint64_t memory[4][1024];
 
 /* 0, or the number of the call that failed. */
-int run_c_api(void);
-int run_c_api(void) {
+int main(void) {
   const opdump_clock clock = {sizeof clock, 0, unix_us, 0, monotonic_ms, 0};
   const opdump_op ops[] = {{"conv1", "Conv2D", 1, 0, 0, 0, 0, 0, OPDUMP_LEVEL_BOTH, 0}};
   const opdump_model_desc desc = {sizeof desc, "net", 0, 1, 1, ops};

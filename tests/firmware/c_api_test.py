@@ -21,7 +21,7 @@ def main():
     root = pathlib.Path(sys.argv[1])
     skip_without_tools()
     sources = [root / f'src/c_api/c_{name}.cpp' for name in SOURCES]
-    sources += [root / name for name in BELOW] + [root / 'tests/firmware/c_api_main.cpp']
+    sources += [root / name for name in BELOW]
     with tempfile.TemporaryDirectory() as folder:
         program, c_object = f'{folder}/c_api.elf', f'{folder}/c_api.o'
         run('arm-none-eabi-gcc', '-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-mcpu=cortex-m3', '-mthumb',

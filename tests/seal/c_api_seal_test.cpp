@@ -131,14 +131,8 @@ class SealedByC {
   }
 
   void capture(const std::string& secret) {
-    const std::uint64_t shape[] = {secret.size()};
-    opdump_tensor tensor = {};
-    tensor.address = reinterpret_cast<std::uintptr_t>(secret.data());
-    tensor.bytes = secret.size();
-    tensor.dtype = OPDUMP_UINT8;
-    tensor.format = OPDUMP_FORMAT_ND;
-    tensor.rank = 1;
-    tensor.shape = shape;
+    const std::uint64_t bytes = secret.size();
+    const opdump_tensor tensor = tensor_of_bytes(secret.data(), bytes);
     REQUIRE(opdump_begin_step(recorder_, model_) == OPDUMP_OK);
     REQUIRE(opdump_capture(recorder_, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
     REQUIRE(opdump_end_step(recorder_) == OPDUMP_OK);

@@ -168,6 +168,11 @@ inline opdump_tensor tensor_of_values() {
           .original = nullptr};
 }
 
+/// `bytes` of uint8, where `bytes` lives as long as the tensor.
+inline opdump_tensor tensor_of_bytes(const void* at, const std::uint64_t& bytes) {
+  return {reinterpret_cast<std::uintptr_t>(at), bytes, OPDUMP_UINT8, OPDUMP_FORMAT_ND, 1, 0, &bytes, nullptr};
+}
+
 /// The bytes of the values as a dump has them.
 inline std::string dumped_values() {
   return std::string(as_text(little_endian(values, sizeof values, DType::float32)));

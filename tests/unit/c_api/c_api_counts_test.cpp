@@ -21,16 +21,10 @@ struct CountedDump {
   }
 
   /// Captures `op` with so many bytes in the next step.
-  opdump_status step(std::uint32_t op, std::size_t bytes) {
+  opdump_status step(std::uint32_t op, std::uint64_t bytes) {
     static unsigned char tensor_memory[16384];
     REQUIRE(bytes <= sizeof tensor_memory);
-    const std::uint64_t shape[] = {bytes};
-    opdump_tensor tensor = tensor_of_values();
-    tensor.address = reinterpret_cast<std::uintptr_t>(tensor_memory);
-    tensor.bytes = bytes;
-    tensor.dtype = OPDUMP_UINT8;
-    tensor.rank = 1;
-    tensor.shape = shape;
+    const opdump_tensor tensor = tensor_of_bytes(tensor_memory, bytes);
     REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
     const opdump_status status = opdump_capture(dump.recorder, op, nullptr, 0, &tensor, 1);
     REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);

@@ -125,13 +125,8 @@ TEST_CASE("c api: copies in the background, behind a fence, by the port's rules"
   dump.start(kNet);
   alignas(32) static unsigned char large[20'000];
   for (std::size_t i = 0; i < sizeof large; ++i) large[i] = static_cast<unsigned char>(i * 31 >> 3);
-  const std::uint64_t shape[] = {sizeof large};
-  opdump_tensor tensor = tensor_of_values();
-  tensor.address = reinterpret_cast<std::uintptr_t>(large);
-  tensor.bytes = sizeof large;
-  tensor.dtype = OPDUMP_UINT8;
-  tensor.rank = 1;
-  tensor.shape = shape;
+  const std::uint64_t bytes = sizeof large;
+  const opdump_tensor tensor = tensor_of_bytes(large, bytes);
   REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
   CHECK(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
   CHECK(device.under_way.empty());

@@ -168,13 +168,8 @@ TEST_CASE("c api: layers match fused operators too, and options come from the co
   dump.start(kNet);
   CHECK(opdump_session_configure(dump.session, dump.config) == OPDUMP_ERR_ALREADY_INITIALISED);
   static unsigned char large[3000];
-  const std::uint64_t shape[] = {sizeof large};
-  opdump_tensor tensor = tensor_of_values();
-  tensor.address = reinterpret_cast<std::uintptr_t>(large);
-  tensor.bytes = sizeof large;
-  tensor.dtype = OPDUMP_UINT8;
-  tensor.rank = 1;
-  tensor.shape = shape;
+  const std::uint64_t bytes = sizeof large;
+  const opdump_tensor tensor = tensor_of_bytes(large, bytes);
   REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
   for (int i = 0; i < 5; ++i) CHECK(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
   REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);

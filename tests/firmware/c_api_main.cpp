@@ -1,5 +1,0 @@
-extern "C" int run_c_api(void);
-
-int main() {
-  return run_c_api();
-}
