@@ -380,4 +380,7 @@ opdump_status opdump_end_step(opdump_recorder* recorder);
 #include "opdump/opdump_more.h"
 #include "opdump/opdump_system.h"
 #endif
+#if defined OPDUMP_ENABLED && OPDUMP_ENABLED == 0 && !defined __cplusplus
+#include "opdump/impl/c_api/off.h"
+#endif
 #endif

@@ -66,7 +66,7 @@ def measure(root, name, rule, virtual, folder, quick):
     # Nothing of opdump may be left of what it is linked with, nor of the port's functions for flash.
     off, _ = built(root, f'{name}-off', {**rule, 'knobs': [*rule.get('knobs', ()), 'OPDUMP_ENABLED=0']}, folder)
     left = opdump_symbols(off) + [symbol for symbol in symbols_of(off) if '_flash' in symbol]
-    if left and rule['sources'][0].endswith('.cpp'):
+    if left:
         complaints.append('\n  '.join([f'{name} without OPDUMP_ENABLED has', *left]))
     graph.add_frames(frames_of(program))
     graph.add_virtual(virtual, each=False, linked=symbols)

@@ -133,9 +133,7 @@ class SealedByC {
   void capture(const std::string& secret) {
     const std::uint64_t bytes = secret.size();
     const opdump_tensor tensor = tensor_of_bytes(secret.data(), bytes);
-    REQUIRE(opdump_begin_step(recorder_, model_) == OPDUMP_OK);
-    REQUIRE(opdump_capture(recorder_, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-    REQUIRE(opdump_end_step(recorder_) == OPDUMP_OK);
+    one_step(recorder_, model_, tensor);
     static_cast<void>(opdump_session_drain(session_, SIZE_MAX));
   }
 

@@ -168,6 +168,13 @@ inline opdump_tensor tensor_of_values() {
           .original = nullptr};
 }
 
+/// A step in which operator 0 makes `tensor`.
+inline void one_step(opdump_recorder* recorder, opdump_model* model, const opdump_tensor& tensor) {
+  REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
+  REQUIRE(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
+  REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
+}
+
 /// `bytes` of uint8, where `bytes` lives as long as the tensor.
 inline opdump_tensor tensor_of_bytes(const void* at, const std::uint64_t& bytes) {
   return {reinterpret_cast<std::uintptr_t>(at), bytes, OPDUMP_UINT8, OPDUMP_FORMAT_ND, 1, 0, &bytes, nullptr};

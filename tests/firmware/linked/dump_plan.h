@@ -1,3 +1,5 @@
+/* Of {"dump": {"dump_path": "/dump", "dump_op_switch": "on", "dump_list": [{"model_name": "net"}]},
+ *     "opdump": {"when_full": "block", "keep": "newest", "block_limit_ms": 20}} */
 /* Written by opdump compile: include it in one file, and give it to opdump::load_plan. */
 #ifndef DUMP_PLAN_BYTES
 #define DUMP_PLAN_BYTES 152u

@@ -38,9 +38,7 @@ struct FlashDump {
     opdump_model* model = nullptr;
     REQUIRE(opdump_model_load(session, &kNet, model_room->at(), model_room->bytes(), &model) == OPDUMP_OK);
     const opdump_tensor tensor = tensor_of_values();
-    REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
-    REQUIRE(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-    REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
+    one_step(recorder, model, tensor);
     REQUIRE(opdump_session_flush(session, 1000) == OPDUMP_OK);
   }
 

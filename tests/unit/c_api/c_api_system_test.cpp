@@ -123,9 +123,7 @@ TEST_CASE("c api: MindSpore Lite's config and files, run after run") {
     REQUIRE(opdump_model_load(session, &kNet, model_room.at(), model_room.bytes(), &model) == OPDUMP_OK);
     const opdump_tensor tensor = tensor_of_values();
     for (int step = 0; step < 2; ++step) {
-      REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
-      CHECK(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-      REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
+      one_step(recorder, model, tensor);
     }
     CHECK(opdump_session_finalize(session) == OPDUMP_OK);
     opdump_sink_destroy(options.sink);
@@ -178,9 +176,7 @@ TEST_CASE("c api: a plan in a file needs the file no longer") {
   REQUIRE(opdump_model_load(dump.session, &kNet, model_room.at(), model_room.bytes(), &dump.model) ==
           OPDUMP_OK);
   const opdump_tensor tensor = tensor_of_values();
-  REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
-  REQUIRE(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-  REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
+  one_step(dump.recorder, dump.model, tensor);
   REQUIRE(opdump_session_flush(dump.session, 1000) == OPDUMP_OK);
   CHECK(dump.received.whole.begin()->first.starts_with(directory.text() + "/"));
 }
@@ -222,9 +218,7 @@ struct DirectoryDump {
     REQUIRE(opdump_model_load(session, &kNet, model_room.at(), model_room.bytes(), &model) == OPDUMP_OK);
     const opdump_tensor tensor = tensor_of_values();
     for (int step = 0; step < steps; ++step) {
-      REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
-      CHECK(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-      REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
+      one_step(recorder, model, tensor);
     }
     CHECK(opdump_session_finalize(session) == OPDUMP_OK);
     opdump_counts counts = {};

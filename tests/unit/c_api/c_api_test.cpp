@@ -103,9 +103,7 @@ TEST_CASE("c api: a sink that refuses loses the record, counted and told") {
   dump.received.answer = OPDUMP_ERR_NO_SPACE;
   dump.start(kNet);
   const opdump_tensor tensor = tensor_of_values();
-  REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
-  REQUIRE(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-  REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
+  one_step(dump.recorder, dump.model, tensor);
   REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
   CHECK(dump.received.whole.empty());
   CHECK(dump.received.open.empty());
@@ -118,9 +116,7 @@ TEST_CASE("c api: a journal that cannot be ended is told, though no record is lo
   CDump dump;
   dump.start(kNet);
   const opdump_tensor tensor = tensor_of_values();
-  REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
-  REQUIRE(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-  REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
+  one_step(dump.recorder, dump.model, tensor);
   REQUIRE(opdump_session_flush(dump.session, 1000) == OPDUMP_OK);
   CHECK(opdump_session_journal_failure(dump.session) == OPDUMP_OK);
   dump.received.journal_answer = OPDUMP_ERR_NO_SPACE;
