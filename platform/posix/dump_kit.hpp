@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -238,6 +239,12 @@ class DumpKit {
         return session_.grow_model(plan, growing.bits, {growing.scratch.get(), growing.bits.size()});
     }
     return Status::model_not_loaded;
+  }
+
+  /// Says of a ring that a wanted one of `tensors` passes in parts how large one is that holds several; again of a
+  /// tensor twice as large. For operators whose tensors no model is described with; in any context.
+  void weigh_ring(std::uint8_t bits, const CapturedTensors& tensors) {
+    weigh_ring(most_wanted(bits, tensors));
   }
 
   /// Writes the constants of a loaded model as `MindSporeExtras::write_constants`.
@@ -485,26 +492,35 @@ class DumpKit {
     return session_.count_ops(plan, {op_counts_.back().counts.get(), count});
   }
 
-  /// Says of a ring that does not hold the model's largest wanted tensor which one does; once for each size.
+  /// By the tensors that the operators of a model are described with.
   void weigh_ring(const ModelPlan& plan) {
-    constexpr std::uint64_t kTensors = 8;
     const std::span<const CapturedTensors> tensors = plan.model->tensors;
-    if (ring_bytes_ == 0 || config_.form.data == DumpData::statistics || digest_bytes(config_.form) != 0)
-      return;
-    const std::uint64_t known = std::max<std::uint64_t>(ring_bytes_, told_bytes_);
-    std::uint64_t most = known;
-    for (std::size_t op = 0; op < std::min(plan.bits.size(), tensors.size()); ++op) {
-      for (std::size_t i = 0; i < tensors[op].size(); ++i) {
-        const auto role = i < tensors[op].inputs.size() ? kCaptureInputs : kCaptureOutputs;
-        if ((plan.bits[op] & role) != 0) most = std::max<std::uint64_t>(most, tensors[op][i].bytes);
-      }
+    std::uint64_t most = 0;
+    for (std::size_t op = 0; op < std::min(plan.bits.size(), tensors.size()); ++op)
+      most = std::max(most, most_wanted(plan.bits[op], tensors[op]));
+    weigh_ring(most);
+  }
+
+  /// The bytes of the largest tensor that `bits` want.
+  static std::uint64_t most_wanted(std::uint8_t bits, const CapturedTensors& tensors) {
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const auto role = i < tensors.inputs.size() ? kCaptureInputs : kCaptureOutputs;
+      if ((bits & role) != 0) most = std::max<std::uint64_t>(most, tensors[i].bytes);
     }
-    if (most == known) return;
-    say("ring: a tensor of " + std::to_string(most) + " bytes passes a ring of " +
+    return most;
+  }
+
+  void weigh_ring(std::uint64_t bytes) {
+    constexpr std::uint64_t kTensors = 8;
+    if (ring_bytes_ == 0 || bytes <= ring_bytes_ || bytes < 2 * told_bytes_.load(std::memory_order_relaxed) ||
+        config_.form.data == DumpData::statistics || digest_bytes(config_.form) != 0)
+      return;
+    told_bytes_ = bytes;
+    say("ring: a tensor of " + std::to_string(bytes) + " bytes passes a ring of " +
         std::to_string(ring_bytes_) + " in parts, which takes longer: \"ring_bytes\": " +
-        std::to_string(std::min<std::uint64_t>(kTensors * most, Ring::kMaxBytes)) +
+        std::to_string(std::min<std::uint64_t>(kTensors * bytes, Ring::kMaxBytes)) +
         " in \"opdump\" holds several");
-    told_bytes_ = most;
   }
 
   Status begin_extras(std::string_view text) {
@@ -544,8 +560,8 @@ class DumpKit {
   std::vector<CountedModel> op_counts_;              ///< of each loaded model that has captured operators
   std::vector<GrowingModel> growing_;                ///< of load_growing_model
   std::unique_ptr<std::uint64_t[]> own_ring_;
-  std::size_t ring_bytes_ = 0;    ///< 0: not known
-  std::uint64_t told_bytes_ = 0;  ///< of the largest tensor that was told
+  std::size_t ring_bytes_ = 0;                ///< 0: not known
+  std::atomic<std::uint64_t> told_bytes_{0};  ///< of the largest tensor that was told
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;
   std::optional<std::uint64_t> room_bytes_;

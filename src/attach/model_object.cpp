@@ -365,6 +365,7 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
     const AttachMemory::During during(slot.tensors.sources());
     status = slot.recorder->capture(op, slot.tensors.inputs(), slot.tensors.outputs());
     if (status != Status::ok) status = dump_.fail(status, [&] { return "operator " + quoted(op); });
+    dump_.files().kit().weigh_ring(bits, {slot.tensors.inputs(), slot.tensors.outputs()});
   } else {
     refuse(slot, op, refusal);
     status = refusal.status;

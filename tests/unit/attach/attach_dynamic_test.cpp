@@ -51,6 +51,21 @@ TEST_CASE(
   CHECK(asked.told("never captured") == 0);
 }
 
+TEST_CASE("attach: a ring that captured tensors pass in parts is told, and again of one twice as large") {
+  AttachRun asked(R"("dump_list": [{}])", R"("ring_bytes": 1024)");
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  attach::DynamicModel model(dump, "net");
+  const std::vector<float> large(1024);
+  for (const std::int64_t floats : {256, 400, 500, 1024, 1024}) {
+    const auto step = model.step();
+    model.capture(model.see("op", "T"), {}, Tensors().add(large.data(), OPDUMP_FLOAT32, {floats}));
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.told("ring: a tensor of ") == 2);
+  CHECK(asked.told("ring: a tensor of 1600 bytes passes a ring of 1024 in parts") == 1);
+  CHECK(asked.told("ring: a tensor of 4096 bytes passes a ring of 1024 in parts") == 1);
+}
+
 TEST_CASE("attach: a config picks operators of a dynamic model by name, pattern, range and step") {
   const auto captured = [](const std::string& dump) {
     AttachRun asked(dump);

@@ -110,8 +110,7 @@ const Known kKnown[] = {
      [](const Sizes& s, Dim, const Sizes& i) {
        const Dim row = ((i.d * up(s.c, 16) + i.c / 16) * s.h + i.h) * s.w + i.w;
        return ((row * up(s.n, 16) + i.n / 16) * 16 + i.n % 16) * 16 + i.c % 16;
-     }},
-};
+     }}};
 
 Dim product(const V& dims) {
   Dim count = 1;

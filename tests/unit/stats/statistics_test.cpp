@@ -22,12 +22,11 @@ namespace {
 /// are those that other targets have checked: see "the same bits on every target".
 constexpr bool kHasReference = std::numeric_limits<long double>::digits >= 64;
 
-constexpr DType kAll[] = {
-    DType::boolean, DType::int2,        DType::int4,          DType::int8,    DType::int16,
-    DType::int32,   DType::int64,       DType::uint1,         DType::uint2,   DType::uint8,
-    DType::uint16,  DType::uint32,      DType::uint64,        DType::float16, DType::bfloat16,
-    DType::float32, DType::float8_e5m2, DType::float8_e4m3fn, DType::float64,
-};
+constexpr DType kAll[] = {DType::boolean,     DType::int2,          DType::int4,     DType::int8,
+                          DType::int16,       DType::int32,         DType::int64,    DType::uint1,
+                          DType::uint2,       DType::uint8,         DType::uint16,   DType::uint32,
+                          DType::uint64,      DType::float16,       DType::bfloat16, DType::float32,
+                          DType::float8_e5m2, DType::float8_e4m3fn, DType::float64};
 
 bool is_float(DType dtype) {
   return info(dtype).name.find("float") != std::string_view::npos;
@@ -667,18 +666,16 @@ TEST_CASE("statistics: by the rules of CANN and of MindSpore, written out") {
     const char* cann;       // max min avg
     const char* mindspore;  // max min avg l2norm
   };
-  const Row rows[] = {
-      {{1, 2, 3, 4, 5, 6}, "6 1 3.5", "6 1 3.5 9.53939"},
-      {{7, 8, 9, 10, 11, 12}, "12 7 9.5", "12 7 9.5 23.6432"},
-      {{1, nan, 3}, "3 1 nan", "nan nan nan nan"},
-      {{nan, 1, 3}, "nan nan nan", "nan nan nan nan"},
-      {{1, inf, 3}, "inf 1 inf", "inf 1 inf inf"},
-      {{1, -inf, 3}, "3 -inf -inf", "3 -inf -inf inf"},
-      {{inf, -inf}, "inf -inf nan", "inf -inf nan inf"},
-      {{1, nan, -inf}, "1 -inf -inf", "nan nan nan nan"},
-      {{-0.0f, 0.0f}, "0 0 0", "0 0 0 0"},
-      {{65504, 1e-7f}, "65504 1e-07 32752", "65504 1e-07 32752 65504"},
-  };
+  const Row rows[] = {{{1, 2, 3, 4, 5, 6}, "6 1 3.5", "6 1 3.5 9.53939"},
+                      {{7, 8, 9, 10, 11, 12}, "12 7 9.5", "12 7 9.5 23.6432"},
+                      {{1, nan, 3}, "3 1 nan", "nan nan nan nan"},
+                      {{nan, 1, 3}, "nan nan nan", "nan nan nan nan"},
+                      {{1, inf, 3}, "inf 1 inf", "inf 1 inf inf"},
+                      {{1, -inf, 3}, "3 -inf -inf", "3 -inf -inf inf"},
+                      {{inf, -inf}, "inf -inf nan", "inf -inf nan inf"},
+                      {{1, nan, -inf}, "1 -inf -inf", "nan nan nan nan"},
+                      {{-0.0f, 0.0f}, "0 0 0", "0 0 0 0"},
+                      {{65504, 1e-7f}, "65504 1e-07 32752", "65504 1e-07 32752 65504"}};
   for (const Row& row : rows) {
     std::vector<std::uint32_t> bits;
     for (const float value : row.values) bits.push_back(std::bit_cast<std::uint32_t>(value));
