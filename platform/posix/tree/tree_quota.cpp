@@ -219,6 +219,8 @@ void TreeQuota::hold() {
 }
 
 void TreeQuota::let_go() {
+  // A reader would take what is left of a dump for one that lacks files.
+  while (base_ && goes_on_removing()) remove_some(SIZE_MAX);
   dump_.reset();
   last_dump_.reset();
   stop_removing();

@@ -40,8 +40,8 @@ struct QuotaCounts {
 /// *Keep oldest.* An object that does not fit is refused.
 ///
 /// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed`, and its
-/// files go as room is needed and up to eight more with each object; they count until then, and what is left when
-/// the program ends goes with the objects of the next. A dump that another sink with limits is writing, in this or
+/// files go as room is needed and up to eight more with each object, the rest with the sink's `sync`; they count until
+/// then, and what a crash leaves goes with the objects of the next program. A dump that another sink with limits is writing, in this or
 /// another process, stays. If that is not enough, the oldest records of the dump that is being written go; its
 /// journal names them. That begins when a sixteenth of the limit is left, takes a sixteenth at a time, and eight of
 /// them at most with each object, or as many as an object needs that is larger. Cards of models stay with

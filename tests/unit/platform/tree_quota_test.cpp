@@ -269,6 +269,17 @@ TEST_CASE("quota: the dump before stays while it may be unfinished, and goes aft
   CHECK_FALSE(tree.has(kOld[0]));
 }
 
+TEST_CASE("quota: no part of a dump that gave way is left when the sink is done") {
+  Tree tree({.limits = {.max_files = 100, .keep = Keep::newest}});
+  for (int i = 0; i < 99; ++i)
+    tree.put(std::string(kOld[0]) + "/0/m/1/" + std::to_string(i) + "/" + stamp(i), 9);
+  for (int i = 0; i < 3; ++i) REQUIRE(tree.store(kNow, i, 10) == Status::ok);
+  CHECK(tree.has(std::string(kOld[0]) + ".removed"));
+  CHECK(tree.sink.sync() == Status::ok);
+  CHECK_FALSE(tree.has(std::string(kOld[0]) + ".removed"));
+  CHECK(tree.files().size() == 3);
+}
+
 TEST_CASE("quota: a removal that was cut off is finished, and its files do not count") {
   Tree tree({.limits = {.max_files = 3}});
   tree.put("20260101000000.removed/0/m/1/0/" + stamp(0), 10);
