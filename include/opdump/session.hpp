@@ -306,6 +306,10 @@ class BasicSession {
   /// it is as safe as the sink and the device memory are. Without OPDUMP_FAULTS it does nothing.
   void crash_flush(Recorder* failed);
 
+  /// Behind `crash_flush`, and once a history behind this session has handed everything on: tells the journal that
+  /// `records` of it are in the dump, and that the sink refused `lost`.
+  void crash_wrote(std::uint32_t records, std::uint32_t lost);
+
   // From any context, as each says.
 
   /// For fault, watchdog and signal handlers, which end the program afterwards: from now on `drain_some` does

@@ -158,6 +158,8 @@ class CrashDump {
     if (history_ == nullptr) return;
     history_->trigger();
     static_cast<void>(history_->sync());
+    if constexpr (requires { session_->crash_wrote(0u, 0u); })
+      if (history_->steps() != 0) session_->crash_wrote(history_->written_records(), history_->lost());
   }
 
   Session* session_ = nullptr;

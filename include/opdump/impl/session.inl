@@ -496,6 +496,20 @@ inline void BasicSession<Memory>::crash_flush(Recorder* failed) {
 }
 
 template <class Memory>
+inline void BasicSession<Memory>::crash_wrote([[maybe_unused]] std::uint32_t records,
+                                              [[maybe_unused]] std::uint32_t lost) {
+  if constexpr (build::kFaults && !build::kLean) {
+    if (!config_ || context_.target == Targets::kNone || config_->options.journal == JournalDetail::none)
+      return;
+    static_cast<void>(drainer_.enter());
+    drainer_.tell(context_.target, [&](auto& journal, const DumpTarget& target) {
+      journal.wrote(target, config_->options, records, lost);
+    });
+    drainer_.leave();
+  }
+}
+
+template <class Memory>
 inline Status BasicSession<Memory>::begin_crash() {
   if constexpr (build::kFaults) {
     // partner: `drain_some`.

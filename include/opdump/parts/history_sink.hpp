@@ -127,6 +127,9 @@ class HistorySink final : public TriggeredHistory {
   void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
   std::uint32_t refused() const override { return refused_; }
 
+  /// How many steps are kept.
+  std::uint32_t steps() const { return history_steps_; }
+
   /// How often the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
 

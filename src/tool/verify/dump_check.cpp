@@ -182,6 +182,7 @@ void DumpCheck::check_journal(const std::string& name) {
   digested_ = digest_bytes_ = 0;
   has_history_ = false;
   history_wrote_ = 0;
+  is_wrote_ = false;
   triggers_.clear();
   provenance_.clear();
   if (cut_->may_be) check->expect_cut(cut_->records);
@@ -232,8 +233,8 @@ void DumpCheck::check_journal(const std::string& name) {
     device.has_gaps = true;
     (has_history_ ? device.has_history : device.counts_rows) = true;
     device.unnamed += summary.written - (has_history_ ? 0 : check->reduced());
-    // Until its end nothing tells what a history has written.
-    device.is_unsure |= has_history_ && !summary.closed;
+    // Until its end, or a crash, nothing tells what a history has written.
+    device.is_unsure |= has_history_ && !summary.closed && !is_wrote_;
   }
   triggers_.tell(summary.closed);
   check_digests(name, summary, device);
@@ -497,6 +498,7 @@ void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, cons
 void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
   note_history();
   history_wrote_ = records;
+  is_wrote_ = true;
   if (lost != 0) told_.refused_by_sink(lost);
 }
 

@@ -164,6 +164,7 @@ class DumpCheck final : private JournalListener {
   OverwrittenStart* cut_ = nullptr;                 ///< of the one being read
   bool has_history_ = false;                        ///< the one being read is of a history
   std::uint32_t history_wrote_ = 0;                 ///< records, by the last line that tells
+  bool is_wrote_ = false;                           ///< there is such a line
   TriggerAccounts triggers_;                        ///< of it
   std::uint64_t digested_ = 0;                      ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                  ///< of that file, by its lines

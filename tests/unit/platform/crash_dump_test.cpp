@@ -312,6 +312,13 @@ struct DumpPlace {
     return names;
   }
 
+  /// Of the one journal; empty without any.
+  std::string journal() const {
+    for (const std::filesystem::path& path : files_below(dump()))
+      if (path.extension() == ".journal") return opdump::tests::read_file(path.string());
+    return {};
+  }
+
   TemporaryDirectory directory;
 };
 
@@ -362,6 +369,15 @@ TEST_CASE("crash: a FileDump with a history hands it on when the process dies") 
   CHECK(ended_by([&] { run_file_dump(place.config(), {}, &give_up); }) == SIGABRT);
   CHECK(place.records() ==
         std::vector<std::string>{"3/T.a.0.5", "3/T.b.1.5", "4/T.a.0.5", "4/T.b.1.5", "5/T.a.0.5"});
+  CHECK(place.journal() == "opdump-journal,1,gaps\nhistory,3,0\nwrote,5,0\n");
+  const DumpPlace called(std::string(kAll) +
+                         R"(, "opdump": {"history_steps": 3, "trigger": [{"call": "c"}]})");
+  CHECK(ended_by([&] { run_file_dump(called.config(), {}, &give_up); }) == SIGABRT);
+  CHECK(called.journal().starts_with("opdump-journal,1,gaps\n"));
+  CHECK(called.journal().ends_with("\nwrote,5,0\n"));
+  const DumpPlace without(std::string(kAll) + R"(, "opdump": {"history_steps": 3, "journal": "none"})");
+  CHECK(ended_by([&] { run_file_dump(without.config(), {}, &give_up); }) == SIGABRT);
+  CHECK(without.journal().empty());
 }
 
 TEST_CASE("crash: after the dump the signal goes to who handled it before") {

@@ -290,6 +290,23 @@ class BasicJournal {
     });
   }
 
+  /// When the process has crashed, what a history has written. Only triggers give it a journal before.
+  void wrote(const DumpTarget& target, const DumpOptions& options, std::uint32_t records,
+             std::uint32_t lost) {
+    if constexpr (kHere) {
+      const auto numbers = [this, &target](std::string_view word, std::uint32_t first, std::uint32_t second) {
+        add_line(target,
+                 [&](TextWriter& line) { line.add(word).add_decimal(first).add(',').add_decimal(second); });
+      };
+      if (batch_.detail == JournalDetail::none) {
+        batch_.detail = JournalDetail::gaps;
+        numbers("history,", options.history_steps, options.after_steps);
+      }
+      numbers("wrote,", records, lost);
+      flush();
+    }
+  }
+
   /// Hands the batch to the sink.
   void flush() {
     if constexpr (kHere) {
