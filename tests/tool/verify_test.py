@@ -512,6 +512,12 @@ class Damage(Case):
         self.assertEqual([f['kind'] for f in findings], ['not_final'])
         self.assertIn('has no line, as where the disk had no room for one: it proves nothing', findings[0]['message'])
 
+    def test_a_dump_that_gives_way_to_newer_ones_is_passed_over(self):
+        shutil.copytree(os.path.dirname(self.journal()), self.path('dump', '20260101000000.removed'))
+        shutil.rmtree(self.path('dump', '20260101000000.removed', '2'))
+        self.assertEqual(self.kinds(expect=0), [])
+        self.assertNotIn('removed', ''.join(self.run_tool('show', 'dump')))
+
     def test_not_finalized(self):
         lines = self.lines()
         old = self.record(-1)

@@ -36,6 +36,14 @@ DirectoryEntry::Kind entry_kind(const std::string& directory, const dirent& entr
   return S_ISDIR(status.st_mode) ? DirectoryEntry::Kind::directory : DirectoryEntry::Kind::other;
 }
 
+/// Of a dump whose files go for those of newer ones, see TreeQuota.
+bool gives_way(std::string_view name) {
+  constexpr std::string_view kSuffix = ".removed";
+  constexpr std::size_t kTimeDigits = 14;
+  return name.size() == kTimeDigits + kSuffix.size() && name.ends_with(kSuffix) &&
+         name.find_first_not_of("0123456789") == kTimeDigits;
+}
+
 }  // namespace
 
 std::string path_of(const std::string& directory, std::string_view name) {
@@ -60,7 +68,8 @@ std::vector<DirectoryEntry> read_directory(const std::string& directory, std::st
     const dirent* entry = readdir(open.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") entries.push_back({std::string(name), entry_kind(directory, *entry)});
+    if (name == "." || name == ".." || gives_way(name)) continue;
+    entries.push_back({std::string(name), entry_kind(directory, *entry)});
   }
   if (errno != 0) error = strerror(errno);
   std::sort(entries.begin(), entries.end(),
@@ -187,7 +196,7 @@ class DirectorySearch {
       const dirent* entry = readdir(open.get());
       if (entry == nullptr) break;
       const std::string_view name = entry->d_name;
-      if (name == "." || name == ".." || name == kMappingFileName) continue;
+      if (name == "." || name == ".." || name == kMappingFileName || gives_way(name)) continue;
       const std::string path = joined(directory, name);
       const std::optional<EntryKind> kind = kind_of(*entry, path);
       if (!kind) {
