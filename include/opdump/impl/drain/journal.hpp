@@ -300,9 +300,9 @@ class BasicJournal {
       };
       if (batch_.detail == JournalDetail::none) {
         batch_.detail = JournalDetail::gaps;
-        numbers("history,", options.history_steps, options.after_steps);
+        numbers(kJournalStart<Kind::history>, options.history_steps, options.after_steps);
       }
-      numbers("wrote,", records, lost);
+      numbers(kJournalStart<Kind::wrote>, records, lost);
       flush();
     }
   }
