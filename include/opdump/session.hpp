@@ -372,8 +372,6 @@ class BasicSession {
     bool done = false;
   };
 
-  static constexpr std::size_t kMaxDirectoryPartBytes = 255;
-
   /// Memory for what plans watch.
   struct WatchRoom {
     explicit WatchRoom(MutableBytes all) : memory(all), rest(all) {}

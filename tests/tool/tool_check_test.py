@@ -539,6 +539,13 @@ class OtherDialects(Case):
         self.assertIn('1 of 1 operator: "Default/fc-op1"',
                       self.run_tool('check', 'data_dump.json', '--model', 'run.json')[0])
 
+    def test_a_name_that_cannot_be_loaded(self):
+        self.mindspore({}, dump_mode=0)
+        for length, code in ((255, 0), (256, 1)):
+            self.write('run.json', json.dumps({'models': [{'name': 'm' * length, 'ops': [{'name': 'a', 'type': 'A'}]}]}))
+            _, error = self.run_tool('check', 'data_dump.json', '--model', 'run.json', expect=code)
+            self.assertEqual(error, code * f'run.json: model "{"m" * length}": a name is too long\n')
+
     def test_personality(self):
         self.mindspore({}, dump_mode=2)
         for personality, code in (('o0', 0), ('o1', 0), ('o2', 3), ('cpu', 1)):

@@ -936,7 +936,7 @@ inline Status BasicSession<Memory>::check_name(const ModelPlan& plan, const Mode
 
 template <class Memory>
 inline Status BasicSession<Memory>::check_names(const ModelPlan& plan, const ModelDesc& model) const {
-  if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
+  if (!can_be_directory(plan)) return Status::name_too_long;
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0 && check_name(plan, model, i) != Status::ok) return Status::name_too_long;
   }

@@ -154,6 +154,12 @@ constexpr bool is_watching(const Plan& plan) {
   }
 }
 
+/// Whether the model's name in the dump is short enough for a directory.
+constexpr bool can_be_directory(const ModelPlan& plan) {
+  constexpr std::size_t kMostBytes = 255;
+  return plan.directory_name.size() <= kMostBytes;
+}
+
 /// A plan with its own memory, for models of up to `Ops` operators.
 template <std::size_t Ops>
 struct ModelPlanFor : ModelPlan {

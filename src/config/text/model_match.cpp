@@ -34,6 +34,7 @@ ModelMatch match(const DumpConfig& config, const ModelDesc& model, std::vector<M
   if (resolve_plan(config, model, bits, plan, posix::OpIndexMemory(model.ops).index()) != Status::ok)
     return match;
   plan.model = &model;
+  match.is_long = !plan.bits.empty() && !can_be_directory(plan);
   match.forecast = forecast_of(config, plan);
   match.bits.assign(plan.bits.begin(), plan.bits.end());
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {

@@ -34,6 +34,7 @@ struct ModelMatch {
   std::vector<std::string> kept{};        ///< in words: what the config's privacy keeps of its tensors
   LookCosts look_costs{};                 ///< of triggers
   std::vector<std::string> look_lines{};  ///< in words: what triggers look at
+  bool is_long = false;                   ///< it cannot be loaded: its name is too long
   bool refused = false;          ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };

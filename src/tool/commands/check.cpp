@@ -174,6 +174,12 @@ int run_check(Words words) {
   MatchReport report;
   if (status == Status::ok && model) {
     report = match_models(checked.config, DescribedModels(run.models).all());
+    for (const ModelMatch& match : report.models) {
+      if (!match.is_long) continue;
+      say(*model + ": model \"" + printable(match.model) +
+          "\": " + std::string(to_string(Status::name_too_long)));
+      return kExitFailed;
+    }
     std::string first;
     if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0) {
       say(*model + ": " + count_text(unsized, "tensor") + " without a size before the model runs, such as " +
