@@ -527,6 +527,9 @@ class OtherDialects(Case):
         self.assertIn('type "poool" of every model matches nothing; did you mean "Pool"?', out)
         self.assertIn('layer "relu1-op" of every model matches nothing; did you mean "relu2-op"?', out)
         os.mkdir(self.path('dump'))
+        self.write('plain.json', json.dumps({'models': [{'name': 'Net', 'ops': [{'name': 'pool', 'type': 'P'}]}]}))
+        out, _ = self.run_tool('check', 'data_dump.json', '--model', 'plain.json')
+        self.assertIn('type "poool" of every model matches nothing\n', out)
         self.write('torchair.json', json.dumps({'dump_config': {'enable_dump': True, 'dump_path': 'dump',
                                                                'dump_layer': 'relu2_op'}}))
         out, _ = self.run_tool('check', 'torchair.json', '--model', 'run.json')

@@ -116,11 +116,12 @@ class AclJson : NodeReader {
     std::size_t scene = kScenes.size();
     const JsonNode* const node = dump_.member("dump_scene");
     if (node != nullptr && position_of(node->text(), kNanoScenes) != kNanoScenes.size())
-      return refuse(ConfigFault::not_in_list, *node, kDump.key("dump_scene"),
-                    joined({in_quotes(node->text()),
-                            " is for CANN's nano products alone, by whose rules a file is "
-                            "read where the model is a .dbg file; allowed here: ",
-                            listed(kScenes)}));
+      return refuse(
+          ConfigFault::not_in_list, *node, kDump.key("dump_scene"),
+          joined({in_quotes(node->text()),
+                  " is for CANN's nano products alone, by whose rules a file is "
+                  "read where the model is a .dbg file (opdump check --model X.dbg); allowed here: ",
+                  listed(kScenes)}));
     if (!read_word("dump_scene", kScenes, scene)) return false;
     if (scene == kScenes.size()) return true;
     config.exception = kDumps[scene];

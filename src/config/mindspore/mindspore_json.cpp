@@ -112,6 +112,12 @@ class MindSporeJson : NodeReader {
 
   void note_abilities(const DumpConfig& config) {
     if (config.overflow) note_overflow(config);
+    const ModelExtras* const extras = config.models[0].extras;
+    if (rules_.mode == MindSporeMode::graph && extras != nullptr && !extras->type_parts.empty())
+      common_.note_key(
+          "kernels",
+          "types are not in MindSpore's document of O2, which has names and \"name-regex(...)\" alone; "
+          "here they count as on O0");
     if (rules_.are_cpu()) {
       e2e_.note_key("enable", "has no effect on CPU and GPU");
     } else if (config.synchronous) {

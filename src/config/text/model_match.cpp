@@ -233,11 +233,14 @@ class RuleCheck {
     }
   }
 
-  /// What the kernels of the models are called where types are looked for.
+  /// What the kernels of the models are called where types are looked for, in names that tell a type.
   std::vector<std::string_view> types() const {
     std::vector<std::string_view> types;
     for (const NamedModel* named : models_) {
-      for (const OpDesc& op : named->model.ops) types.push_back(kernel_type(op.name));
+      for (const OpDesc& op : named->model.ops) {
+        if (op.name.ends_with(kernel_type(op.name))) continue;
+        types.push_back(kernel_type(op.name));
+      }
     }
     return types;
   }
