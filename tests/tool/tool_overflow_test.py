@@ -290,6 +290,8 @@ class Faults(Case):
             self.assertRegex(self.exception(scene), r'^exception_info\.4\.1\.20[0-9]{15}$')
             shown = self.run_tool('show', 'dump')[0]
             self.assertRegex(shown, r'\nexception_info +exception_info\.4\.1 +1 +4 +20')
+            self.assertRegex(shown, r'\n  output +0 +bytes +')
+            self.assertNotIn('undefined', shown)
             # A card names the operator, one of several does not.
             self.assertRegex(self.run_tool('show', 'dump', '--model', 'run.json')[0], r'\nT +b +1 +4 +20')
             run = dict(self.RUN, models=self.RUN['models'] + [dict(self.RUN['models'][0], name='n', id=9)])

@@ -95,6 +95,12 @@ std::string shown_format(const ShownRecord& record, const RecordTensor& tensor) 
   return record.format->empty() ? "-" : printable(*record.format);
 }
 
+/// The memory of an operator that failed has bytes, and no dtype.
+std::string shown_dtype(const ShownRecord& record, const RecordTensor& tensor) {
+  const bool is_memory = tensor.dtype == DType::undefined && record.name && record.name->type == kFailureType;
+  return is_memory ? "bytes" : dtype_text(tensor);
+}
+
 }  // namespace
 
 std::string dtype_text(const RecordTensor& tensor) {
@@ -198,7 +204,7 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     sums_.bytes += tensor.bytes;
     std::vector<std::string> row = {tensor.is_output ? "output" : "input",
                                     std::to_string(tensor.index),
-                                    dtype_text(tensor),
+                                    shown_dtype(record, tensor),
                                     shown_format(record, tensor),
                                     tensor.has_shape ? shape_text(tensor.shape()) : "no shape",
                                     std::to_string(tensor.bytes) + " B"};
@@ -245,7 +251,7 @@ bool SortedListing::show(const ShownRecord& record, RecordFile& file, std::strin
     }
     numbers[1] = static_cast<double>(tensor.bytes);
     add(record, numbers,
-        {tensor.is_output ? "output" : "input", std::to_string(tensor.index), dtype_text(tensor),
+        {tensor.is_output ? "output" : "input", std::to_string(tensor.index), shown_dtype(record, tensor),
          tensor.has_shape ? shape_text(tensor.shape()) : "no shape"});
   }
   return error.empty();
