@@ -56,10 +56,10 @@ typedef struct opdump_attach_options {
 opdump_status opdump_attach_create(const opdump_attach_options* options, opdump_attach** dump);
 
 /**
- * Switches the dump on as the config file `config` says, of any dialect; NULL: the file that the environment
- * variable OPDUMP_CONFIG names. When that is not set either, and when the config asks for nothing on this
- * device, the status is OPDUMP_OK and the dump stays off. OPDUMP_ERR_CONFIG_REFUSED, with the reason in the
- * log. OPDUMP_ERR_STEP_OPEN in a step; OPDUMP_ERR_ALREADY_INITIALISED when it has started.
+ * Switches the dump on as the config file `config` says, of any dialect; NULL: the file that the environment variable
+ * OPDUMP_CONFIG names, or else MINDSPORE_DUMP_CONFIG. When these are not set either, and when the config asks for
+ * nothing on this device, the status is OPDUMP_OK and the dump stays off. OPDUMP_ERR_CONFIG_REFUSED, with the reason
+ * in the log. OPDUMP_ERR_STEP_OPEN in a step; OPDUMP_ERR_ALREADY_INITIALISED when it has started.
  */
 opdump_status opdump_attach_start(opdump_attach* dump, const char* config);
 

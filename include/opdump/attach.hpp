@@ -309,7 +309,7 @@ class Dump {
   static constexpr LaterTag later{};
 
   /// Starts with the config file `config`, or, where it is null, with that of the environment variable
-  /// OPDUMP_CONFIG; without either it is off, which costs nothing.
+  /// OPDUMP_CONFIG, or else MINDSPORE_DUMP_CONFIG; without any it is off, which costs nothing.
   explicit Dump(const char* config = nullptr, const opdump_attach_options& options = make_options())
       : Dump(later, options) {
     start(config);

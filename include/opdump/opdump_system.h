@@ -54,7 +54,10 @@ opdump_status opdump_config_parse_triggers(void* memory, size_t bytes, const cha
 opdump_status opdump_config_read_triggers(void* memory, size_t bytes, const char* path,
                                           opdump_config** config, char* message, size_t message_bytes);
 
-/** Bytes that are enough for the config file `path` as it is now; 0 when it cannot be read. */
+/**
+ * Bytes that are enough for the config file `path` as it is now; 0 when it cannot be read. NULL, here and to read:
+ * the file that OPDUMP_CONFIG names, or else MINDSPORE_DUMP_CONFIG; without either OPDUMP_ERR_NOT_FOUND.
+ */
 size_t opdump_config_file_size(const char* path);
 
 /** The same of a file; `message` then begins with FILE:LINE:COLUMN. A plan in it is copied. */

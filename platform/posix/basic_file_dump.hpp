@@ -80,8 +80,10 @@ class BasicFileDump {
     std::vector<ConfigNote> notes;
     // Read once, so that what is told of the text is told of the one in force.
     ConfigText text;
-    Status status = read_config_file(config_path, text, refusal);
-    if (status == Status::ok)
+    const bool has_file = (config_path = find_config(config_path).path) != nullptr;
+    if (!has_file) config_path = "no config";
+    Status status = has_file ? read_config_file(config_path, text, refusal) : Status::ok;
+    if (has_file && status == Status::ok)
       status = load_config_text(text.view(), config_path, config_memory_, config, refusal, &notes, context,
                                 check_dump_place);
     if (status != Status::ok) {

@@ -198,32 +198,27 @@ Status load_config_text(std::string_view text, const char* name, ConfigMemory& m
   return ConfigLoader(memory, config, error, notes, context, check_path).load_text(text, name);
 }
 
-namespace {
+FoundConfig find_config(const char* path) {
+  if (path != nullptr) return {path};
+  for (const char* const name : {"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"}) {
+    if (!variable(name).empty()) return {trusted_variable(name), name};
+  }
+  return {};
+}
 
-Status load_named_config(ConfigDialect dialect, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                         std::vector<ConfigNote>* notes, const ConfigContext& context) {
+Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                             std::vector<ConfigNote>* notes, const ConfigContext& context) {
   ConfigContext of_dialect = context;
-  of_dialect.dialect = dialect;
+  const bool is_lite = context.dialect == ConfigDialect::mindspore_lite;
+  if (!is_lite) of_dialect.dialect = ConfigDialect::mindspore;
   ConfigLoader loader(memory, config, error, notes, of_dialect);
   const std::string named(variable("MINDSPORE_DUMP_CONFIG"));
   if (named.empty()) return Status::ok;
   char path[PATH_MAX];
   if (::realpath(named.c_str(), path) == nullptr) return refuse_unreadable(error, named.c_str(), errno);
-  if (dialect == ConfigDialect::mindspore && !std::string_view(path).ends_with(".json"))
+  if (!is_lite && !std::string_view(path).ends_with(".json"))
     return refuse(error, ConfigFault::unreadable, path, "must have a name that ends with .json");
   return loader.load_file(path);
-}
-
-}  // namespace
-
-Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                             std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return load_named_config(ConfigDialect::mindspore, memory, config, error, notes, context);
-}
-
-Status load_mindspore_lite_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                                  std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return load_named_config(ConfigDialect::mindspore_lite, memory, config, error, notes, context);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -58,17 +58,21 @@ Status load_config_text(std::string_view text, const char* name, ConfigMemory& m
                         ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
                         const ConfigContext& context = {}, DumpPathCheck check_path = check_dump_path);
 
+struct FoundConfig {
+  const char* path = nullptr;  ///< null: there is none
+  const char* by = nullptr;    ///< the environment variable that names it; null: the program does
+};
+
+/// The config file that a program starts with, for all that start with one: `path`, or where that is null what
+/// OPDUMP_CONFIG names, or else MINDSPORE_DUMP_CONFIG.
+FoundConfig find_config(const char* path);
+
 /// Reads the data_dump.json that the environment variable MINDSPORE_DUMP_CONFIG names, as `load_config_file`.
 /// `ok` and an inactive config when the variable is not set or empty. Also refuses a file whose name does not
-/// end with .json, and any other dialect.
+/// end with .json, and any other dialect. With `ConfigDialect::mindspore_lite` in `context` it is the config of
+/// MindSpore Lite's benchmark tool, whatever the name ends with.
 Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                              std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
-
-/// Reads the config of MindSpore Lite's benchmark tool, which the same variable names, whatever the name ends
-/// with. Otherwise as `load_mindspore_config`.
-Status load_mindspore_lite_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                                  std::vector<ConfigNote>* notes = nullptr,
-                                  const ConfigContext& context = {});
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -105,11 +105,11 @@ class FileDump {
   void on_crash(OnCrash on_crash);
   void follow_thread();
 
-  /// Reads `config_path`, as `context` says, and begins. Models that were loaded since the last `stop` are
-  /// dumped too, as if they were loaded at the end of this call: their steps count anew. After any error
-  /// nothing is dumped, and the program can run on as if it had no config: `config_refused`,
-  /// `already_initialised`, `step_open`, an error of the drain thread, or an error of `load_model` for a
-  /// model that is loaded already; `error()` gives the error in words.
+  /// Reads `config_path`, or where it is null what `find_config` finds, as `context` says, and begins; without a
+  /// config nothing is dumped. Models that were loaded since the last `stop` are dumped too, as if they were loaded
+  /// at the end of this call: their steps count anew. After any error nothing is dumped, and the program can run on
+  /// as if it had no config: `config_refused`, `already_initialised`, `step_open`, an error of the drain thread, or
+  /// an error of `load_model` for a model that is loaded already; `error()` gives the error in words.
   [[nodiscard]] Status start(const char* config_path, const ConfigContext& context = {});
 
   /// Whether a config that asks for something is in force.

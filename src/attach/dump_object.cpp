@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "platform/posix/build_id.hpp"
-#include "platform/posix/impl/trusted_variable.hpp"
+#include "platform/posix/config_file.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/provenance.hpp"
 
@@ -53,7 +53,7 @@ Status opdump_attach::start(const char* config) {
   for (const opdump_attach_model* model : models_) {
     if (model->is_open()) return fail(Status::step_open, [&] { return "start"; });
   }
-  if (config == nullptr) config = posix::trusted_variable("OPDUMP_CONFIG");
+  config = posix::find_config(config).path;
   if (config == nullptr || *config == '\0') return Status::ok;
   const auto slots = lock_all();
   make_files();

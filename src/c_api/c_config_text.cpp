@@ -58,7 +58,8 @@ opdump_status c_api::read_config_text(void* memory, std::size_t bytes, const cha
   c_api::give_text("", message, message_bytes);
   if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *config = nullptr;
-  if (path == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  path = posix::find_config(path).path;
+  if (path == nullptr) return OPDUMP_ERR_NOT_FOUND;
   posix::ConfigText text;
   ConfigError error;
   Status status = posix::read_config_file(path, text, error);
@@ -78,6 +79,7 @@ opdump_status opdump_config_parse(void* memory, std::size_t bytes, const char* t
 std::size_t opdump_config_file_size(const char* path) {
   posix::ConfigText text;
   ConfigError error;
+  path = posix::find_config(path).path;
   if (path == nullptr || posix::read_config_file(path, text, error) != Status::ok) return 0;
   return opdump_config_size(text.size);
 }

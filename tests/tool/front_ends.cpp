@@ -207,7 +207,8 @@ int main(int argc, char** argv) {
   if (argc != 3 && argc != 4) return fail("usage", "front_ends cpp|c|acl CONFIG [DIRECTORY]");
   if (argc == 4) directory_to_go_to = argv[3];
   const std::string_view way = argv[1];
-  if (way == "cpp") return run_cpp(argv[2]);
-  if (way == "c") return run_c(argv[2]);
-  return way == "acl" ? run_acl(argv[2]) : fail(argv[1], "no such way");
+  const char* const config = std::string_view(argv[2]) == "-" ? nullptr : argv[2];
+  if (way == "cpp") return run_cpp(config);
+  if (way == "c") return run_c(config);
+  return way == "acl" ? run_acl(config) : fail(argv[1], "no such way");
 }

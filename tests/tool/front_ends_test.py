@@ -31,18 +31,20 @@ class FrontEnds(Case):
         self.write('output.bin', struct.pack('<16f', *(i * 0.25 - 2 for i in range(16))))
         self.write('run.json', json.dumps(RUN))
 
-    def dump(self, way, config, expect=0, go_to=()):
+    def dump(self, way, config, expect=0, go_to=(), variable=None):
         """What is in the dump of one way, by path without times: texts without times, arrays, the sizes of records, and
-        what these convert to."""
+        what these convert to. The environment `variable` names the config, where there is one."""
         for directory in ('dump', 'arrays'):
             shutil.rmtree(self.path(directory), ignore_errors=True)
         os.mkdir(self.path('dump'))
         self.write('config.json', json.dumps(config))
+        named = {variable: 'config.json'} if variable else {}
         if way == 'replay':
-            self.run_tool('replay', 'run.json', '--config', 'config.json', expect=0 if expect == 0 else 1)
+            self.run_tool('replay', 'run.json', *(() if named else ('--config', 'config.json')), variables=named,
+                          expect=0 if expect == 0 else 1)
         else:
-            done = waiting.run([PROGRAM, way, 'config.json', *go_to], cwd=self.directory, stderr=subprocess.PIPE,
-                               env=dict(os.environ, TZ='UTC'), check=False)
+            done = waiting.run([PROGRAM, way, '-' if named else 'config.json', *go_to], cwd=self.directory,
+                               stderr=subprocess.PIPE, env=dict(os.environ, TZ='UTC', **named), check=False)
             self.assertEqual(done.returncode, expect, '%s: %s' % (way, done.stderr.decode()))
         found = {}
         for root, _, names in os.walk(self.path('dump')):
@@ -86,6 +88,12 @@ class FrontEnds(Case):
         journals = [text for name, text in found.items() if name.endswith('.journal')]
         self.assertEqual(len(journals), 1)
         self.assertEqual(sum(line.startswith('written,') for line in journals[0]), 3)
+
+    def test_config_of_the_environment(self):
+        dumped = self.dump('cpp', self.config())
+        for variable in ('OPDUMP_CONFIG', 'MINDSPORE_DUMP_CONFIG'):
+            for way in ('cpp', 'c', 'acl', 'replay'):
+                self.assertEqual(self.dump(way, self.config(), variable=variable), dumped, (variable, way))
 
     def test_statistics(self):
         found = self.check_same(self.config(dump_data='stats', dump_stats=['Max', 'Min', 'L2norm']))

@@ -620,7 +620,7 @@ class Explain(Case):
         self.assertIn('\n  layer ', out)
 
     def test_keys(self):
-        for term in ('MINDSPORE_DUMP_CONFIG', 'MS_DIAGNOSTIC_DATA_PATH', 'rank_id', 'data_index'):
+        for term in ('OPDUMP_CONFIG', 'MINDSPORE_DUMP_CONFIG', 'MS_DIAGNOSTIC_DATA_PATH', 'rank_id', 'data_index'):
             self.assertTrue(self.run_tool('explain', term)[0].startswith(term + ': a'))
         out, _ = self.run_tool('explain', 'dump_step')
         key = r'dump_step: .*\n  in .*%s\n  values   .*3-9.*\n  default  every step\n'

@@ -42,11 +42,11 @@ usage: opdump check CONFIG [--model MODEL [--partition BYTES]] [--personality o0
   --json            the answer as a JSON object on stdout, a refusal too
 
 CONFIG is CANN's acl.json, MindSpore's data_dump.json, the config of MindSpore Lite's benchmark tool, torchair's
-options as {"dump_config": {...}}, a plan that 'opdump compile' has made of one of them, or '-' for standard input.
-The answer goes by the rules the device goes by; the directory to dump to, or the raw storage, must be here too, but
-for directories that MindSpore makes, for a plan, and with --for-device. Raw storage is refused if it is neither
-erased nor holds a flash log; nothing is written to it. Notes tell of keys that have no effect. 'opdump explain' says
-what a key does.
+options as {"dump_config": {...}}, a plan that 'opdump compile' has made of one of them, or '-' for standard input;
+without it the file that OPDUMP_CONFIG names, or else MINDSPORE_DUMP_CONFIG. The answer goes by the rules the device
+goes by; the directory to dump to, or the raw storage, must be here too, but for directories that MindSpore makes, for
+a plan, and with --for-device. Raw storage is refused if it is neither erased nor holds a flash log; nothing is
+written to it. Notes tell of keys that have no effect. 'opdump explain' says what a key does.
 
 A config for one operator of one model, checked before it is shipped:
 
@@ -144,6 +144,8 @@ int run_check(Words words) {
   std::vector<std::string> files;
   if (const std::optional<int> exit_code = read_options({"check", kCheckHelp, options}, words, files))
     return *exit_code;
+  const posix::FoundConfig found = posix::find_config(nullptr);
+  if (files.empty() && found.path != nullptr) files = {found.path};
   if (files.empty()) return usage_error("check", "a CONFIG is missing");
   if (files.size() > 1) return usage_error("check", "one CONFIG at a time, not also '" + files[1] + "'");
   ConfigContext context;

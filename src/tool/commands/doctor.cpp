@@ -46,8 +46,8 @@ Run it first on a new board, as the user and with the environment of the program
 libraries that this program would load, by the system's loader. Then it takes the device as a program does
 (aclInit, aclrtSetDevice), copies 4 KiB there and back in each way that opdump has, and gives all of it back. A
 device that another process holds alone cannot be tried meanwhile. CONFIG is the config that the program will
-be started with; without it MINDSPORE_DUMP_CONFIG, or acl.json in the current directory. A file is made where
-dumps will go, and removed again.
+be started with; without it that of OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG, or acl.json in the current directory.
+A file is made where dumps will go, and removed again.
 
 The answer has four parts, with a name, a state and a text in each line:
 
@@ -95,8 +95,7 @@ const Wanted kOtherLibraries[] = {
     {"libopdump_acl.so",
      "opdump for programs written for CANN, where it is built shared",
      {"aclInit", "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "acldumpRegCallback",
-      "acldumpGetPath", "opdump_acl_session"}},
-};
+      "acldumpGetPath", "opdump_acl_session"}}};
 
 std::string path_of_library(void* handle, std::string_view name) {
   link_map* map = nullptr;
@@ -194,20 +193,20 @@ Finding try_directory(const std::string& dump_path, bool is_made) {
 
 /// The config that a program would be started with, its directory, and the time.
 std::vector<Finding> find_surroundings(std::string config) {
-  constexpr char kVariable[] = "MINDSPORE_DUMP_CONFIG", kUsual[] = "acl.json";
+  constexpr char kUsual[] = "acl.json";
   constexpr std::uint64_t kFirstSane = 1'577'836'800'000'000;  // 2020
   std::string by = "the command line";
-  if (const char* const named = posix::trusted_variable(kVariable);
-      config.empty() && named != nullptr && *named != '\0') {
-    config = named;
-    by = kVariable;
+  if (const posix::FoundConfig named = posix::find_config(nullptr); config.empty() && named.path != nullptr) {
+    config = named.path;
+    by = named.by;
   }
   if (config.empty() && ::access(kUsual, F_OK) == 0) {
     config = kUsual;
     by = "the current directory";
   }
-  Finding found = {"Files and time", "config", "none",
-                   "neither CONFIG, MINDSPORE_DUMP_CONFIG nor acl.json in the current directory"};
+  Finding found = {
+      "Files and time", "config", "none",
+      "neither CONFIG, OPDUMP_CONFIG, MINDSPORE_DUMP_CONFIG nor acl.json in the current directory"};
   std::string dump_path = ".";
   bool is_made = false;
   if (!config.empty()) {

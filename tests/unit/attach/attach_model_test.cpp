@@ -187,6 +187,7 @@ TEST_CASE("attach: the environment names the config, and without it nothing is o
   AttachRun asked;
   SUBCASE("unset") {
     unsetenv("OPDUMP_CONFIG");
+    unsetenv("MINDSPORE_DUMP_CONFIG");
     attach::Dump dump;
     CHECK(!dump.is_on());
     attach::Model model(dump, "net");
@@ -197,9 +198,17 @@ TEST_CASE("attach: the environment names the config, and without it nothing is o
     CHECK(dump.stop() == OPDUMP_OK);
   }
   SUBCASE("set") {
-    setenv("OPDUMP_CONFIG", asked.config().c_str(), 1);
+    const char* variable = "OPDUMP_CONFIG";
+    SUBCASE("for opdump, which goes first") {
+      setenv("MINDSPORE_DUMP_CONFIG", "nowhere.json", 1);
+    }
+    SUBCASE("for MindSpore") {
+      variable = "MINDSPORE_DUMP_CONFIG";
+    }
+    setenv(variable, asked.config().c_str(), 1);
     attach::Dump dump(nullptr, asked.options());
     unsetenv("OPDUMP_CONFIG");
+    unsetenv("MINDSPORE_DUMP_CONFIG");
     CHECK(dump.is_on());
     attach::Model model(dump, "net");
     describe(model);

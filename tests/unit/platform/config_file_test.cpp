@@ -229,18 +229,19 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   unsetenv("MINDSPORE_DUMP_CONFIG");
 
   // Its Lite reads the same variable.
-  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::ok);
+  const ConfigContext of_lite = {.dialect = ConfigDialect::mindspore_lite};
+  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::ok);
   CHECK_FALSE(config.asked);
   const std::string lite = (directory.path() / "lite.cfg").string();
   write_file(lite, R"({"common_dump_settings": {"dump_mode": 0, "path": "/lite", "kernels": []}})");
   setenv("MINDSPORE_DUMP_CONFIG", lite.c_str(), 1);
-  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::ok);
+  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::ok);
   CHECK(config.asked);
   CHECK(config.dump_path == "/lite");
   CHECK(config.form.layout == Layout::mindspore_lite);
   CHECK(posix::load_mindspore_config(memory, config, error) == Status::config_refused);
   write_file(lite, R"({"dump": {}})");
-  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::config_refused);
+  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::config_refused);
   CHECK(error.key == "common_dump_settings");
   unsetenv("MINDSPORE_DUMP_CONFIG");
 

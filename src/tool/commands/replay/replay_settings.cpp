@@ -9,6 +9,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/impl/stats/non_finite.hpp"
 #include "opdump/ring.hpp"
+#include "platform/posix/config_file.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/config/checked_config.hpp"
@@ -81,7 +82,7 @@ usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
               [--personality o0|o1|o2|cpu] [--world-size N] [--rank R]
 
   --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json, the config of MindSpore Lite's
-                      benchmark tool or torchair's dump_config
+                      benchmark tool or torchair's dump_config; default: $OPDUMP_CONFIG, $MINDSPORE_DUMP_CONFIG
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
                       that writes (default), 'inline' writes in the capturing thread, and no other runs,
@@ -168,9 +169,10 @@ std::optional<int> read_settings(const ReplayOptions& options, const std::vector
                                  ReplaySettings& settings) {
   if (rest.empty()) return usage_error("replay", "a RUN.json is missing");
   if (rest.size() > 1) return usage_error("replay", "one RUN.json at a time, not also '" + rest[1] + "'");
-  if (!options.config) return usage_error("replay", "'--config CONFIG' is missing");
+  const char* const config = posix::find_config(options.config ? options.config->c_str() : nullptr).path;
+  if (config == nullptr) return usage_error("replay", "'--config CONFIG' is missing");
   settings.run_path = rest[0];
-  settings.config_path = *options.config;
+  settings.config_path = config;
   if (options.ring_bytes) {
     const std::optional<std::uint64_t> bytes = parse_decimal(*options.ring_bytes);
     if (!bytes || *bytes < Ring::kMinBytes || *bytes > Ring::kMaxBytes) {
@@ -209,16 +211,14 @@ std::optional<int> read_settings(const ReplayOptions& options, const std::vector
 
 std::optional<int> read_replay_settings(Words words, ReplaySettings& settings) {
   ReplayOptions options;
-  const Option table[] = {
-      {"--config", {}, nullptr, &options.config},
-      {"--ring-bytes", {}, nullptr, &options.ring_bytes},
-      {"--when-full", {}, nullptr, &options.when_full},
-      {"--journal", {}, nullptr, &options.journal},
-      {"--partition", {}, nullptr, &options.partition},
-      {"--personality", {}, nullptr, &options.personality},
-      {"--world-size", {}, nullptr, &options.world_size},
-      {"--rank", {}, nullptr, &options.rank},
-  };
+  const Option table[] = {{"--config", {}, nullptr, &options.config},
+                          {"--ring-bytes", {}, nullptr, &options.ring_bytes},
+                          {"--when-full", {}, nullptr, &options.when_full},
+                          {"--journal", {}, nullptr, &options.journal},
+                          {"--partition", {}, nullptr, &options.partition},
+                          {"--personality", {}, nullptr, &options.personality},
+                          {"--world-size", {}, nullptr, &options.world_size},
+                          {"--rank", {}, nullptr, &options.rank}};
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"replay", kReplayHelp, table}, words, rest))
     return exit_code;
