@@ -205,22 +205,22 @@ TEST_CASE("quota: of records at unequal distances in time only the oldest go") {
 }
 
 TEST_CASE("quota: what gives way goes a little at each object, old dumps and records of the dump itself") {
-  Tree tree({.limits = {.max_files = 2000, .keep = Keep::newest}});
-  for (int i = 0; i < 1900; ++i)
+  Tree tree({.limits = {.max_files = 1000, .keep = Keep::newest}});
+  for (int i = 0; i < 900; ++i)
     tree.put(std::string(kOld[0]) + "/0/m/1/" + std::to_string(i) + "/" + stamp(i), 9);
   REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
   std::uint64_t before = 0;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 2500; ++i) {
     REQUIRE(tree.store(kNow, i, 10) == Status::ok);
     const std::uint64_t removed = tree.sink.quota_counts().removed_files;
     REQUIRE(removed - before <= 10);
     before = removed;
-    if (i % 100 == 0) REQUIRE(tree.files().size() <= 2000);
+    if (i % 250 == 0) REQUIRE(tree.files().size() <= 1000);
   }
   CHECK_FALSE(tree.has(std::string(kOld[0]) + ".removed"));
-  CHECK(before - 1900 == tree.sink.quota_counts().removed_records);
-  CHECK(tree.files().size() >= 2000 - 2 * 2000 / 16);
-  for (int i = 6000 - 1500; i < 6000; ++i)
+  CHECK(before - 900 == tree.sink.quota_counts().removed_records);
+  CHECK(tree.files().size() >= 1000 - 2 * 1000 / 16);
+  for (int i = 2500 - 750; i < 2500; ++i)
     REQUIRE(tree.has(std::string(kNow) + "/0/m/1/" + std::to_string(i)));
 }
 
