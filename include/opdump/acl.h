@@ -87,10 +87,9 @@ typedef enum acldumpType {
 #define OPDUMP_ACL_ABORTED (-1)
 
 /**
- * Takes note of the config file `configPath`, and starts dumping when its "dump" object asks for it. NULL: the file
- * that OPDUMP_CONFIG names, or else MINDSPORE_DUMP_CONFIG; without either, and for "", there is no config. 100002
- * when initialised already; 100000 after aclFinalize, with another file content than the first time; 100003, 100006,
- * 100009 or 200000 for a config that is refused, and nothing is initialised.
+ * Takes note of the config file `configPath`, and starts dumping when its "dump" object asks for it. NULL or "" is no
+ * config. 100002 when initialised already; 100000 after aclFinalize, with another file content than the first time;
+ * 100003, 100006, 100009 or 200000 for a config that is refused, and nothing is initialised.
  */
 aclError aclInit(const char* configPath);
 

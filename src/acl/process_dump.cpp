@@ -65,7 +65,6 @@ aclError ProcessDump::init(const char* path) {
 aclError ProcessDump::init_once(const char* path) {
   if (initialised_) return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit was called before");
   std::string content;
-  path = posix::find_config(path).path;
   if (!is_none(path)) {
     const bool read = read_content(path, content);
     if (read && ever_initialised_ && content != first_content_)
