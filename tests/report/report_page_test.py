@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the pages of `opdump report` in Debian's Chromium: report_page_test.py OPDUMP BUILD_FOLDER
 SMALL_ONNXRUNTIME [unittest arguments]. The browser is driven by puppeteer-core, and axe-core judges what people with other senses make of the
-page; both come from npm, pinned by package-lock.json, into the build folder. Skipped, saying so, where Chromium, node
+page; both come from npm, as package.json says, into the build folder. Skipped, saying so, where Chromium, node
 or npm are not there. With OPDUMP_SHOTS=FOLDER the pictures of the pages stay there."""
 import json
 import os
