@@ -354,6 +354,8 @@ void TreeQuota::make_room(const Need& need) {
   const auto lacks = [&] { return !fits(need, Kind::record); };
   while (lacks() && goes_on_removing()) remove_some(kOneRemoval);
   if (limits_.keep != Keep::newest) return;
+  // Objects that are of no dump may make one that gave way again.
+  if (whole_) tried_dump_ = oldest_dump_ = 0;
   while (lacks() && remove_oldest_dump()) {
     while (lacks() && goes_on_removing()) remove_some(kOneRemoval);
   }
