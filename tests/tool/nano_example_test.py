@@ -51,7 +51,7 @@ class Example(unittest.TestCase):
     def test_the_commands_of_the_readme(self):
         board = os.path.join(self.directory, 'board')
         shutil.copytree(EXAMPLE, board)
-        commands = commands_of(os.path.join(ROOT, 'src', 'nano', 'README.md'), 'executor.c')
+        commands = commands_of(os.path.join(ROOT, 'platform', 'ascend', 'nano', 'README.md'), 'executor.c')
         done = run_commands(commands.replace('DIR', os.path.join(self.directory, 'library')), board)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count('device: dumps '), 6)

@@ -219,7 +219,8 @@ void TreeQuota::hold() {
 }
 
 void TreeQuota::let_go() {
-  // A reader would take what is left of a dump for one that lacks files.
+  // Of records that go, none is left that is older than one that went; of a dump that goes, nothing.
+  while (walk_.is_open() && search_.removes && !removed_) static_cast<void>(remove_records({}, SIZE_MAX));
   while (base_ && goes_on_removing()) remove_some(SIZE_MAX);
   dump_.reset();
   last_dump_.reset();
