@@ -126,7 +126,7 @@ void for_each_dump(int base, std::string_view suffix, Use use) {
 
 /// Of the directory of a dump, with or without a suffix.
 struct DumpName {
-  explicit DumpName(std::uint64_t time, std::string_view suffix = {}) {
+  explicit DumpName(std::uint64_t time, std::string_view suffix = "") {
     TextWriter(text).add_decimal(time, kTimeDigits);
     *put_text(text + kTimeDigits, suffix) = '\0';
   }
