@@ -50,7 +50,8 @@ constexpr Signature kSignatures[] = {
     {1024, "\x10\x20\xf5\xf2", "an F2FS file system"},
     {1080, "\x53\xef", "an ext2, ext3 or ext4 file system"},
     {510, "\x55\xaa", "a boot sector: a FAT file system or a partition table"},
-    {4086, "SWAPSPACE2", "swap space"}};
+    {4086, "SWAPSPACE2", "swap space"},
+};
 
 std::string_view text_at(Bytes bytes, std::size_t offset, std::size_t size) {
   if (offset + size > bytes.size()) return {};

@@ -145,7 +145,8 @@ flashlog::Device device_of(Node& node) {
       .program = [](void* context, std::uint32_t block, std::uint32_t offset,
                     Bytes from) { return static_cast<Node*>(context)->program(block, offset, from); },
       .erase = [](void* context, std::uint32_t block) { return static_cast<Node*>(context)->erase(block); },
-      .sync = [](void* context) { return static_cast<Node*>(context)->sync(); }};
+      .sync = [](void* context) { return static_cast<Node*>(context)->sync(); },
+  };
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -80,7 +80,8 @@ struct Life {
       {.geometry = {.block_bytes = 512, .program_bytes = 8}},
       {.geometry = {.block_bytes = 512, .program_bytes = 32}},
       {.geometry = {.block_bytes = 1024, .program_bytes = 64, .bits_only_clear = true}},
-      {.geometry = {.block_bytes = 1024, .program_bytes = 128, .erased = std::byte{0}}}};
+      {.geometry = {.block_bytes = 1024, .program_bytes = 128, .erased = std::byte{0}}},
+  };
 };
 
 constexpr std::uint32_t kBoots = 24;

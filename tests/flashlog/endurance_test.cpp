@@ -76,7 +76,8 @@ TEST_CASE("flash log: writing costs little more than the bytes") {
       {.block_bytes = 4096, .block_count = 64, .program_bytes = 1, .bits_only_clear = true},
       {.block_bytes = 65536, .block_count = 16, .program_bytes = 1, .bits_only_clear = true},
       {.block_bytes = 65536, .block_count = 16, .program_bytes = 16},
-      {.block_bytes = 65536, .block_count = 16, .program_bytes = 2048}};
+      {.block_bytes = 65536, .block_count = 16, .program_bytes = 2048},
+  };
   for (const flashlog::Geometry& part : parts) {
     CAPTURE(part.block_bytes);
     CAPTURE(part.program_bytes);

@@ -27,7 +27,8 @@ const FlashSetup kSetups[] = {
      .options = {.prepared_blocks = 3}},
     {.geometry = {.block_bytes = 1024, .block_count = 11, .program_bytes = 128, .erased = std::byte{0}}},
     {.geometry = {.block_bytes = 512, .block_count = 64, .program_bytes = 8},
-     .options = {.policy = Policy::stop_when_full}}};
+     .options = {.policy = Policy::stop_when_full}},
+};
 
 /// Boots a part again and again, works a while and loses power somewhere.
 void live(const FlashSetup& setup, FlashEmulator flash, std::uint32_t boots, std::uint32_t seed) {

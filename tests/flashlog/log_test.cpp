@@ -56,7 +56,8 @@ const Geometry kGeometries[] = {
     {.block_bytes = 4096, .block_count = 8, .program_bytes = 256, .bits_only_clear = true},
     {.block_bytes = 2048, .block_count = 16, .program_bytes = 128, .erased = std::byte{0}},
     {.block_bytes = 65536, .block_count = 4, .program_bytes = 4096},
-    {.block_bytes = 768, .block_count = 40, .program_bytes = 48, .bits_only_clear = true}};
+    {.block_bytes = 768, .block_count = 40, .program_bytes = 48, .bits_only_clear = true},
+};
 
 std::uint32_t page_of(const Geometry& geometry) {
   return geometry.program_bytes > 192 ? geometry.program_bytes : geometry.block_bytes == 768 ? 192 : 256;

@@ -68,7 +68,8 @@ const FlashSetup kCutSetups[] = {
      .options = {.prepared_blocks = 2}},
     {.geometry = {.block_bytes = 1024, .block_count = 7, .program_bytes = 128, .erased = std::byte{0}}},
     {.geometry = {.block_bytes = 512, .block_count = 24, .program_bytes = 8},
-     .options = {.policy = Policy::stop_when_full}}};
+     .options = {.policy = Policy::stop_when_full}},
+};
 
 }  // namespace
 

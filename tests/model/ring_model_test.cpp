@@ -258,7 +258,8 @@ constexpr std::uint32_t kThree = 40;
 constexpr Write kWrites[] = {
     {0, 0, Write::commit},          {kOne, kOne, Write::commit},     {kOneAndAByte, kTwo, Write::commit},
     {kTwo, kTwo, Write::commit},    {kThree, kThree, Write::commit}, {0, 100, Write::commit},
-    {1, kTwo, Write::commit_least}, {kTwo, kThree, Write::abandon}};
+    {1, kTwo, Write::commit_least}, {kTwo, kThree, Write::abandon},
+};
 
 template <class Use>
 void for_each_ring(std::uint32_t max_granules, Use use) {

@@ -162,7 +162,8 @@ class SealedPart {
 
 const flashlog::Geometry kParts[] = {
     {.block_bytes = 1024, .block_count = 24, .program_bytes = 1, .bits_only_clear = true},
-    {.block_bytes = 1024, .block_count = 24, .program_bytes = 16}};
+    {.block_bytes = 1024, .block_count = 24, .program_bytes = 16},
+};
 
 }  // namespace
 

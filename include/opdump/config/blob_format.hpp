@@ -136,22 +136,24 @@ constexpr PlanNumber plan_choice(Choice last) {
 }
 
 /// For each kind before `extras`.
-inline constexpr PlanNumber kPlanNumbers[] = {PlanNumber(2),
-                                              PlanNumber(4),
-                                              PlanNumber(8),
-                                              PlanNumber::up_to(1),
-                                              plan_choice(DumpMode::all),
-                                              plan_choice(DumpLevel::all),
-                                              plan_choice(FileFormat::bin),
-                                              plan_choice(Layout::mindspore_lite),
-                                              plan_choice(DumpData::full),
-                                              PlanNumber::up_to(kKernelAll),
-                                              plan_choice(ExceptionDump::detail),
-                                              plan_choice(WhenFull::degrade),
-                                              plan_choice(JournalDetail::records),
-                                              plan_choice(Keep::newest),
-                                              plan_choice(Fsync::record),
-                                              PlanNumber(4)};
+inline constexpr PlanNumber kPlanNumbers[] = {
+    PlanNumber(2),
+    PlanNumber(4),
+    PlanNumber(8),
+    PlanNumber::up_to(1),
+    plan_choice(DumpMode::all),
+    plan_choice(DumpLevel::all),
+    plan_choice(FileFormat::bin),
+    plan_choice(Layout::mindspore_lite),
+    plan_choice(DumpData::full),
+    PlanNumber::up_to(kKernelAll),
+    plan_choice(ExceptionDump::detail),
+    plan_choice(WhenFull::degrade),
+    plan_choice(JournalDetail::records),
+    plan_choice(Keep::newest),
+    plan_choice(Fsync::record),
+    PlanNumber(4),
+};
 static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
 
 /// One field of an object, in two bytes because a device holds about 70 fields.
@@ -234,7 +236,8 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),
     OPDUMP_PLAN_FIELD(DumpConfig, options.triggers, triggers),
     OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_bytes_per_boot, u64),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_boot, u32)};
+    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_boot, u32),
+};
 /// How many of these are `guards`.
 inline constexpr std::size_t kPlanGuardFields = 6;
 
@@ -243,39 +246,55 @@ constexpr std::size_t plan_config_fields(std::uint32_t features) {
   return std::size(kPlanConfig) - (features == 0 ? kPlanGuardFields : 0);
 }
 
-inline constexpr PlanField kPlanStepRange[] = {OPDUMP_PLAN_FIELD(StepRange, first, u64),
-                                               OPDUMP_PLAN_FIELD(StepRange, last, u64)};
+inline constexpr PlanField kPlanStepRange[] = {
+    OPDUMP_PLAN_FIELD(StepRange, first, u64),
+    OPDUMP_PLAN_FIELD(StepRange, last, u64),
+};
 inline constexpr PlanField kPlanRule[] = {
     OPDUMP_PLAN_FIELD(ModelRule, model_name, text), OPDUMP_PLAN_FIELD(ModelRule, any_model, flag),
     OPDUMP_PLAN_FIELD(ModelRule, all_layers, flag), OPDUMP_PLAN_FIELD(ModelRule, layers, texts),
-    OPDUMP_PLAN_FIELD(ModelRule, extras, extras)};
+    OPDUMP_PLAN_FIELD(ModelRule, extras, extras),
+};
 inline constexpr PlanField kPlanText[] = {PlanField(0, PlanKind::text)};
-inline constexpr PlanField kPlanExtras[] = {OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges),
-                                            OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions),
-                                            OPDUMP_PLAN_FIELD(ModelExtras, watched, texts),
-                                            OPDUMP_PLAN_FIELD(ModelExtras, type_parts, texts),
-                                            OPDUMP_PLAN_FIELD(ModelExtras, patterns, patterns),
-                                            OPDUMP_PLAN_FIELD(ModelExtras, marked, flag)};
-inline constexpr PlanField kPlanOpRange[] = {OPDUMP_PLAN_FIELD(OpRange, begin, text),
-                                             OPDUMP_PLAN_FIELD(OpRange, end, text)};
-inline constexpr PlanField kPlanExclusion[] = {OPDUMP_PLAN_FIELD(TensorExclusion, by_type, flag),
-                                               OPDUMP_PLAN_FIELD(TensorExclusion, name, text),
-                                               OPDUMP_PLAN_FIELD(TensorExclusion, positions, positions)};
-inline constexpr PlanField kPlanPosition[] = {OPDUMP_PLAN_FIELD(TensorPosition, output, flag),
-                                              OPDUMP_PLAN_FIELD(TensorPosition, index, u32)};
+inline constexpr PlanField kPlanExtras[] = {
+    OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges),
+    OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions),
+    OPDUMP_PLAN_FIELD(ModelExtras, watched, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, type_parts, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, patterns, patterns),
+    OPDUMP_PLAN_FIELD(ModelExtras, marked, flag),
+};
+inline constexpr PlanField kPlanOpRange[] = {
+    OPDUMP_PLAN_FIELD(OpRange, begin, text),
+    OPDUMP_PLAN_FIELD(OpRange, end, text),
+};
+inline constexpr PlanField kPlanExclusion[] = {
+    OPDUMP_PLAN_FIELD(TensorExclusion, by_type, flag),
+    OPDUMP_PLAN_FIELD(TensorExclusion, name, text),
+    OPDUMP_PLAN_FIELD(TensorExclusion, positions, positions),
+};
+inline constexpr PlanField kPlanPosition[] = {
+    OPDUMP_PLAN_FIELD(TensorPosition, output, flag),
+    OPDUMP_PLAN_FIELD(TensorPosition, index, u32),
+};
 inline constexpr PlanField kPlanColumn[] = {PlanField(0, PlanKind::u16)};
 inline constexpr PlanField kPlanDevice[] = {PlanField(0, PlanKind::u32)};
-inline constexpr PlanField kPlanPattern[] = {OPDUMP_PLAN_FIELD(NamePattern, text, text),
-                                             OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
-                                             OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets)};
-inline constexpr PlanField kPlanPrivacy[] = {OPDUMP_PLAN_FIELD(PrivacyRule, names, patterns),
-                                             OPDUMP_PLAN_FIELD(PrivacyRule, crop, steps),
-                                             OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64)};
+inline constexpr PlanField kPlanPattern[] = {
+    OPDUMP_PLAN_FIELD(NamePattern, text, text),
+    OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
+    OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets),
+};
+inline constexpr PlanField kPlanPrivacy[] = {
+    OPDUMP_PLAN_FIELD(PrivacyRule, names, patterns),
+    OPDUMP_PLAN_FIELD(PrivacyRule, crop, steps),
+    OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
+};
 inline constexpr PlanField kPlanTrigger[] = {
     OPDUMP_PLAN_FIELD(TriggerRule, names, patterns), OPDUMP_PLAN_FIELD(TriggerRule, call, text),
     OPDUMP_PLAN_FIELD(TriggerRule, below, u64),      OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
     OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64),    OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
-    OPDUMP_PLAN_FIELD(TriggerRule, cooldown_s, u32)};
+    OPDUMP_PLAN_FIELD(TriggerRule, cooldown_s, u32),
+};
 #undef OPDUMP_PLAN_FIELD
 
 /// All of the above in one table, so that a record finds its fields without a pointer.

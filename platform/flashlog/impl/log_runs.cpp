@@ -112,17 +112,19 @@ bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment
     if (start.head.kind() != Kind::start || start.head.body_bytes() != BlockStart::kBodyBytes ||
         start.crc != crc32(0, memory.first(sizeof start - kCrcBytes)))
       continue;
-    segment = {.sequence = head.sequence,
-               .block = block,
-               .previous = start.previous,
-               .previous_end = start.previous_end,
-               .left = start.left,
-               .run_crc = start.run_crc,
-               .boot = start.boot,
-               .begin = at + static_cast<std::uint32_t>(sizeof start),
-               .end = device_.geometry.block_bytes,
-               .follows = false,
-               .starts = start.previous_end == kNewStream};
+    segment = {
+        .sequence = head.sequence,
+        .block = block,
+        .previous = start.previous,
+        .previous_end = start.previous_end,
+        .left = start.left,
+        .run_crc = start.run_crc,
+        .boot = start.boot,
+        .begin = at + static_cast<std::uint32_t>(sizeof start),
+        .end = device_.geometry.block_bytes,
+        .follows = false,
+        .starts = start.previous_end == kNewStream,
+    };
     return true;
   }
   return false;

@@ -1,8 +1,6 @@
 #pragma once
 #include <errno.h>
 
-#include <utility>
-
 #include "opdump/base/status.hpp"
 
 namespace opdump::posix {
@@ -10,22 +8,30 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// The cause behind an errno.
 inline Status status_of(int error) {
-  constexpr std::pair<int, Status> kCauses[] = {{ENOSPC, Status::no_space},
-                                                {EDQUOT, Status::no_space},
-                                                {EFBIG, Status::file_too_large},
-                                                {EACCES, Status::permission_denied},
-                                                {EPERM, Status::permission_denied},
-                                                {EROFS, Status::permission_denied},
-                                                {ENOENT, Status::not_found},
-                                                {EEXIST, Status::already_exists},
-                                                {EMFILE, Status::too_many_objects},
-                                                {ENFILE, Status::too_many_objects},
-                                                {ENAMETOOLONG, Status::name_too_long},
-                                                {EINVAL, Status::invalid_argument}};
-  for (const auto& [number, status] : kCauses) {
-    if (number == error) return status;
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return Status::no_space;
+    case EFBIG:
+      return Status::file_too_large;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Status::permission_denied;
+    case ENOENT:
+      return Status::not_found;
+    case EEXIST:
+      return Status::already_exists;
+    case EMFILE:
+    case ENFILE:
+      return Status::too_many_objects;
+    case ENAMETOOLONG:
+      return Status::name_too_long;
+    case EINVAL:
+      return Status::invalid_argument;
+    default:
+      return Status::io_error;
   }
-  return Status::io_error;
 }
 
 }  // namespace OPDUMP_NAMESPACE

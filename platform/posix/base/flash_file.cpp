@@ -66,7 +66,8 @@ flashlog::Device FlashFile::device() {
                     Bytes from) { return static_cast<FlashFile*>(context)->program(block, offset, from); },
       .erase = [](void* context,
                   std::uint32_t block) { return static_cast<FlashFile*>(context)->erase(block); },
-      .sync = [](void* context) { return static_cast<FlashFile*>(context)->sync(); }};
+      .sync = [](void* context) { return static_cast<FlashFile*>(context)->sync(); },
+  };
 }
 
 Status FlashFile::fail(int error) {

@@ -95,7 +95,8 @@ const Wanted kOtherLibraries[] = {
     {"libopdump_acl.so",
      "opdump for programs written for CANN, where it is built shared",
      {"aclInit", "aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "acldumpRegCallback",
-      "acldumpGetPath", "opdump_acl_session"}}};
+      "acldumpGetPath", "opdump_acl_session"}},
+};
 
 std::string path_of_library(void* handle, std::string_view name) {
   link_map* map = nullptr;

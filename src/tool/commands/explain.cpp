@@ -55,7 +55,8 @@ constexpr ExplainedTerm kTerms[] = {
     {"rank_id",
      "a part of MindSpore's paths, rank_{rank_id}: the number of the process in the training, or 0"},
     {"data_index",
-     "a part of CANN's paths: the step, as dump_step counts it, or a number from 0 on, 1 more for each step"}};
+     "a part of CANN's paths: the step, as dump_step counts it, or a number from 0 on, 1 more for each step"},
+};
 
 void print(const ConfigKey& key) {
   const auto line = [](const char* head, std::string_view text) {
@@ -132,7 +133,8 @@ struct RuntimeField {
 
 constexpr RuntimeField kRuntimeFields[] = {
     {"attached", &Runtime::attached}, {"seen", &Runtime::seen}, {"inside", &Runtime::inside},
-    {"off", &Runtime::off},           {"on", &Runtime::on},     {"state", &Runtime::state}};
+    {"off", &Runtime::off},           {"on", &Runtime::on},     {"state", &Runtime::state},
+};
 
 void print_runtimes() {
   for (const Runtime& runtime : runtimes()) {

@@ -33,10 +33,11 @@ union Vector {
 };
 
 [[gnu::section(".vectors"), gnu::used]] extern const Vector vectors[16] = {
-    {.stack = image_stack_top},  {.handler = Reset_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler},  {.handler = Fault_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler},  {.handler = Fault_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler},  {.handler = Fault_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler},  {.handler = Fault_Handler}, {.handler = PendSV_Handler},
-    {.handler = SysTick_Handler}};
+    {.stack = image_stack_top},   {.handler = Reset_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = PendSV_Handler},
+    {.handler = SysTick_Handler},
+};
 }

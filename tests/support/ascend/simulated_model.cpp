@@ -58,10 +58,12 @@ struct Op {
   bool on_aicpu;
 };
 
-constexpr Op kOps[] = {{"Conv2D", "block/conv 1", "conv", 30000, false},
-                       {"Relu", "block/relu", "relu", 500, false},
-                       {"TopKV2", "top.k", "topk", 9000, true},
-                       {"MatMulV2", "fc", "fc", 12000, false}};
+constexpr Op kOps[] = {
+    {"Conv2D", "block/conv 1", "conv", 30000, false},
+    {"Relu", "block/relu", "relu", 500, false},
+    {"TopKV2", "top.k", "topk", 9000, true},
+    {"MatMulV2", "fc", "fc", 12000, false},
+};
 
 struct Model {
   std::string name;

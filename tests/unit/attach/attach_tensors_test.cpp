@@ -90,18 +90,20 @@ TEST_CASE("attach: a view with strides is captured as its dense copy") {
     const char* what;
     Numbers dims, strides;
   };
-  const View views[] = {{"rows with gaps", {5, 7}, {40, 2}},
-                        {"transposed", {7, 5}, {2, 40}},
-                        {"every other element", {9}, {4}},
-                        {"dense after all", {3, 4, 5}, {40, 10, 2}},
-                        {"one row", {1, 6}, {12345, 2}},
-                        {"padded between channels", {3, 4, 5}, {64, 10, 2}},
-                        {"the same row again", {4, 3}, {0, 2}},
-                        {"from the end", {8}, {-2}},
-                        {"larger than the ring", {100, 50}, {200, 2}},
-                        {"larger than the ring, by columns", {50, 100}, {2, 200}},
-                        {"four dims", {2, 3, 4, 5}, {2000, 600, 100, 6}},
-                        {"a scalar", {}, {}}};
+  const View views[] = {
+      {"rows with gaps", {5, 7}, {40, 2}},
+      {"transposed", {7, 5}, {2, 40}},
+      {"every other element", {9}, {4}},
+      {"dense after all", {3, 4, 5}, {40, 10, 2}},
+      {"one row", {1, 6}, {12345, 2}},
+      {"padded between channels", {3, 4, 5}, {64, 10, 2}},
+      {"the same row again", {4, 3}, {0, 2}},
+      {"from the end", {8}, {-2}},
+      {"larger than the ring", {100, 50}, {200, 2}},
+      {"larger than the ring, by columns", {50, 100}, {2, 200}},
+      {"four dims", {2, 3, 4, 5}, {2000, 600, 100, 6}},
+      {"a scalar", {}, {}},
+  };
   for (const View& view : views) {
     CAPTURE(view.what);
     const auto expected = dense(middle, view.dims, view.strides);
@@ -275,31 +277,33 @@ TEST_CASE("attach: a list of tensors of an older or newer program") {
 }
 
 TEST_CASE("attach: dtypes, formats and strides by the names that runtimes have") {
-  const std::pair<const char*, int> names[] = {{"float32", OPDUMP_FLOAT32},
-                                               {"<f4", OPDUMP_FLOAT32},
-                                               {"f4", OPDUMP_FLOAT32},
-                                               {"float", OPDUMP_FLOAT32},
-                                               {"F32", OPDUMP_FLOAT32},
-                                               {"f16", OPDUMP_FLOAT16},
-                                               {"f2", OPDUMP_FLOAT16},
-                                               {"half", OPDUMP_FLOAT16},
-                                               {"BF16", OPDUMP_BFLOAT16},
-                                               {"|i1", OPDUMP_INT8},
-                                               {"INT8", OPDUMP_INT8},
-                                               {"i8", OPDUMP_INT64},
-                                               {"I8", OPDUMP_INT8},
-                                               {"torch.int64", OPDUMP_INT64},
-                                               {"DT_FLOAT", OPDUMP_FLOAT32},
-                                               {"u8", OPDUMP_UINT64},
-                                               {"bool", OPDUMP_BOOLEAN},
-                                               {"|b1", OPDUMP_BOOLEAN},
-                                               {"c16", OPDUMP_COMPLEX128},
-                                               {"double", OPDUMP_FLOAT64},
-                                               {"Q4_K", OPDUMP_UNDEFINED},
-                                               {"", OPDUMP_UNDEFINED},
-                                               {"f", OPDUMP_UNDEFINED},
-                                               {"f3", OPDUMP_UNDEFINED},
-                                               {"FLOAT8E4M3FN", OPDUMP_FLOAT8_E4M3FN}};
+  const std::pair<const char*, int> names[] = {
+      {"float32", OPDUMP_FLOAT32},
+      {"<f4", OPDUMP_FLOAT32},
+      {"f4", OPDUMP_FLOAT32},
+      {"float", OPDUMP_FLOAT32},
+      {"F32", OPDUMP_FLOAT32},
+      {"f16", OPDUMP_FLOAT16},
+      {"f2", OPDUMP_FLOAT16},
+      {"half", OPDUMP_FLOAT16},
+      {"BF16", OPDUMP_BFLOAT16},
+      {"|i1", OPDUMP_INT8},
+      {"INT8", OPDUMP_INT8},
+      {"i8", OPDUMP_INT64},
+      {"I8", OPDUMP_INT8},
+      {"torch.int64", OPDUMP_INT64},
+      {"DT_FLOAT", OPDUMP_FLOAT32},
+      {"u8", OPDUMP_UINT64},
+      {"bool", OPDUMP_BOOLEAN},
+      {"|b1", OPDUMP_BOOLEAN},
+      {"c16", OPDUMP_COMPLEX128},
+      {"double", OPDUMP_FLOAT64},
+      {"Q4_K", OPDUMP_UNDEFINED},
+      {"", OPDUMP_UNDEFINED},
+      {"f", OPDUMP_UNDEFINED},
+      {"f3", OPDUMP_UNDEFINED},
+      {"FLOAT8E4M3FN", OPDUMP_FLOAT8_E4M3FN},
+  };
   for (const auto& known : names) {
     CAPTURE(known.first);
     CHECK(opdump_dtype_named(known.first) == known.second);

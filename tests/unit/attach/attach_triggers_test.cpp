@@ -141,7 +141,8 @@ TEST_CASE("attach: each cause at a tensor fires at its steps, and for, cooldown 
       {R"({"op": "a", "stat": "max", "above": 8, "for": 3})", {6}, "max,1,0,0,0,0,0,0,8"},
       {R"({"op": "a", "stat": "change", "cooldown_s": 3600})", {1}, "change,1,5,0,0,0,0,0,8"},
       {R"({"op": "a", "stat": "change"})", {1, 2}, "change,2,0,4,0,0,0,0,8", R"({"firings_per_boot": 2})"},
-      {R"({"op": "a", "stat": "change"})", {}, "change,0,0,0,6,0,0,0,8", R"({"bytes_per_boot": 10})"}};
+      {R"({"op": "a", "stat": "change"})", {}, "change,0,0,0,6,0,0,0,8", R"({"bytes_per_boot": 10})"},
+  };
   for (const Case& one : cases) {
     CAPTURE(one.trigger);
     const std::string limits = *one.limits == '\0' ? "" : R"(, "trigger_limits": )" + std::string(one.limits);
@@ -163,11 +164,13 @@ TEST_CASE("attach: the failure of an operator fires at it, and at no other") {
     bool fires;
     const char* where;
   };
-  const Case cases[] = {{R"({"op": "b", "stat": "failure"})", 1, true, "net/Relu.b"},
-                        {R"({"op": "b", "stat": "failure"})", 0, false, ""},
-                        {R"({"op": "b", "stat": "failure"})", OPDUMP_NO_OP, false, ""},
-                        {R"({"stat": "failure"})", 0, true, "net"},
-                        {R"({"stat": "failure"})", OPDUMP_NO_OP, true, "net"}};
+  const Case cases[] = {
+      {R"({"op": "b", "stat": "failure"})", 1, true, "net/Relu.b"},
+      {R"({"op": "b", "stat": "failure"})", 0, false, ""},
+      {R"({"op": "b", "stat": "failure"})", OPDUMP_NO_OP, false, ""},
+      {R"({"stat": "failure"})", 0, true, "net"},
+      {R"({"stat": "failure"})", OPDUMP_NO_OP, true, "net"},
+  };
   for (const Case& one : cases) {
     CAPTURE(one.trigger);
     AttachRun asked(kOnlyA, history(one.trigger));

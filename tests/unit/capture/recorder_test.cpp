@@ -171,7 +171,8 @@ TEST_CASE("recorder: tensors far larger than the ring stream through it") {
        .bytes = 0,
        .dtype = DType::uint32,
        .shape = std::span<const Dim>()},
-      bench.tensors.output};
+      bench.tensors.output,
+  };
   const Dim zero[] = {0};
   tensors[1].shape = zero;
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);

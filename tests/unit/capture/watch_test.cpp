@@ -20,11 +20,13 @@ constexpr std::string_view kCD[] = {"C", "D"};
 const ModelExtras kWatchC = {.watched = kC};
 const ModelExtras kWatchCD = {.watched = kCD};
 
-const OpDesc kWatchOps[] = {{.name = "C", .type = "Conv", .task_id = 0, .stream_id = 1},
-                            {.name = "A", .type = "Add", .task_id = 1, .stream_id = 1},
-                            {.name = "D", .type = "Conv", .task_id = 2, .stream_id = 1},
-                            {.name = "H", .type = "HcomAllReduce", .task_id = 3, .stream_id = 1},
-                            {.name = "B", .type = "Add", .task_id = 4, .stream_id = 1}};
+const OpDesc kWatchOps[] = {
+    {.name = "C", .type = "Conv", .task_id = 0, .stream_id = 1},
+    {.name = "A", .type = "Add", .task_id = 1, .stream_id = 1},
+    {.name = "D", .type = "Conv", .task_id = 2, .stream_id = 1},
+    {.name = "H", .type = "HcomAllReduce", .task_id = 3, .stream_id = 1},
+    {.name = "B", .type = "Add", .task_id = 4, .stream_id = 1},
+};
 const ModelDesc kWatchModel = {.name = "net", .id = 9, .ops = kWatchOps};
 
 DumpConfig watching(std::span<const ModelRule> rules, bool changes_only = false) {

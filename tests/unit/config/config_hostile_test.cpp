@@ -107,7 +107,8 @@ TEST_CASE("config: config_memory_bytes is enough for any text") {
       R"({"opname_range":[)" + joined(R"({"begin":"a","end":"b"})", kBytes / 25) + R"(],"model_name":"m"})",
       R"({"optype_blacklist":[{}]})",
       R"({"optype_blacklist":[{"name":"a","pos":["input0"]}]})",
-      R"({"opname_blacklist":[{"name":"a","pos":[)" + joined(R"("input0")", kBytes / 10) + "]}]}"};
+      R"({"opname_blacklist":[{"name":"a","pos":[)" + joined(R"("input0")", kBytes / 10) + "]}]}",
+  };
   for (const std::string& item : items) {
     CAPTURE(item.substr(0, 80));
     const std::string text =

@@ -93,14 +93,16 @@ TEST_CASE(
     std::string reason;
     const OptionReader* ConfigContext::*reader;
     const OptionReader* asked;
-  } keys[] = {{"privacy", R"([{"keep": "nothing"}])", "this program does not read it: nothing is dumped",
-               &ConfigContext::privacy, privacy_reader()},
-              {"privacy_unmatched", R"("tell")", "this program does not read it: nothing is dumped",
-               &ConfigContext::privacy, privacy_reader()},
-              {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped",
-               &ConfigContext::seal, seal_reader()},
-              {"trigger", R"([{"call": "door"}])", "this program does not read it: nothing is dumped",
-               &ConfigContext::triggers, trigger_reader()}};
+  } keys[] = {
+      {"privacy", R"([{"keep": "nothing"}])", "this program does not read it: nothing is dumped",
+       &ConfigContext::privacy, privacy_reader()},
+      {"privacy_unmatched", R"("tell")", "this program does not read it: nothing is dumped",
+       &ConfigContext::privacy, privacy_reader()},
+      {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped", &ConfigContext::seal,
+       seal_reader()},
+      {"trigger", R"([{"call": "door"}])", "this program does not read it: nothing is dumped",
+       &ConfigContext::triggers, trigger_reader()},
+  };
   for (const auto& key : keys) {
     CAPTURE(key.key);
     const std::string text =

@@ -118,7 +118,8 @@ const Shape kShapes[] = {
     {R"({"unread":1)", "\n", "", ConfigFault::syntax},
     {"", "[", "", ConfigFault::too_deep},
     {deep(5000), "[", "", ConfigFault::too_deep},
-    {"{\"a\":", "[\"]\",", "", ConfigFault::too_deep}};
+    {"{\"a\":", "[\"]\",", "", ConfigFault::too_deep},
+};
 
 }  // namespace
 

@@ -203,8 +203,10 @@ TEST_CASE("account: kernel types, patterns and marks that no operator has are to
   const NamePattern patterns[] = {{.text = "z", .steps = never_ends}};
   const ModelExtras listed = {.type_parts = types, .patterns = patterns};
   const ModelExtras marks = {.marked = true};
-  const ModelRule rules[] = {{.any_model = true, .all_layers = false, .extras = &listed},
-                             {.any_model = true, .all_layers = false, .extras = &marks}};
+  const ModelRule rules[] = {
+      {.any_model = true, .all_layers = false, .extras = &listed},
+      {.any_model = true, .all_layers = false, .extras = &marks},
+  };
   for (const bool indexed : {false, true}) {
     CAPTURE(indexed);
     Bench<> bench;
@@ -445,7 +447,8 @@ TEST_CASE("account: each fault of a tensor has a cause of its own in the journal
       {capture([](TensorView& tensor) { tensor.dtype = DType::undefined; }),
        "has no dtype or one that is none"},
       {capture([&](TensorView& tensor) { tensor.shape = negative; }), "has a negative dim"},
-      {capture([&](TensorView& tensor) { tensor.shape = many; }), "has too many dims"}};
+      {capture([&](TensorView& tensor) { tensor.shape = many; }), "has too many dims"},
+  };
   static_cast<void>(bench.end());
   const std::string& journal = bench.sink.journals.begin()->second;
   for (const auto& fault : all) {

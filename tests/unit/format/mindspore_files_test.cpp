@@ -15,9 +15,11 @@ using namespace opdump::tests;
 namespace {
 
 const OpAttribute kAttributes[] = {{"transpose_b", "False"}, {"a\n\"b\\", "1"}, {"transpose_a", "True"}};
-const OpDesc kOps[] = {{.name = "Default/fc.1-Dense/MatMul-op5", .type = "MatMul", .attributes = kAttributes},
-                       {.name = "Default/Add-op0", .type = "Add"},
-                       {.name = "-x", .type = "Cast"}};
+const OpDesc kOps[] = {
+    {.name = "Default/fc.1-Dense/MatMul-op5", .type = "MatMul", .attributes = kAttributes},
+    {.name = "Default/Add-op0", .type = "Add"},
+    {.name = "-x", .type = "Cast"},
+};
 const ModelDesc kModel = {.name = "file", .id = 4, .ops = kOps};
 
 DumpConfig config() {

@@ -17,9 +17,10 @@ using namespace opdump::tests;
 namespace {
 
 constexpr DType kTried[] = {
-    DType::boolean, DType::int4,    DType::int8,      DType::int16,     DType::int32,     DType::int64,
-    DType::uint8,   DType::uint16,  DType::uint32,    DType::uint64,    DType::float16,   DType::bfloat16,
-    DType::float32, DType::float64, DType::complex32, DType::complex64, DType::complex128};
+    DType::boolean, DType::int4,    DType::int8,      DType::int16,     DType::int32,      DType::int64,
+    DType::uint8,   DType::uint16,  DType::uint32,    DType::uint64,    DType::float16,    DType::bfloat16,
+    DType::float32, DType::float64, DType::complex32, DType::complex64, DType::complex128,
+};
 
 /// Elements of `dtype` as this machine holds them: number i has the value that a hash gives i.
 std::vector<std::byte> elements(DType dtype, std::size_t bytes) {

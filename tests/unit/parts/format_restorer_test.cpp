@@ -23,14 +23,16 @@ struct Case {
   std::uint32_t sample = 0;
 };
 
-const Case kCases[] = {{Format::nc1hwc0, {2, 3, 5, 7, 16}, Format::nchw, {2, 40, 5, 7}},
-                       {Format::nc1hwc0, {1, 2, 9, 4, 16}, Format::nhwc, {1, 9, 4, 32}},
-                       {Format::nc1hwc0, {1, 2, 3, 3, 32}, Format::reserved, {1, 33, 3, 3}},
-                       {Format::ndc1hwc0, {1, 2, 2, 3, 3, 16}, Format::reserved, {1, 20, 2, 3, 3}},
-                       {Format::fractal_z, {18, 2, 16, 16}, Format::nchw, {20, 33, 3, 2}},
-                       {Format::fractal_nz, {3, 4, 3, 16, 16}, Format::nd, {3, 33, 50}},
-                       {Format::fractal_nz, {2, 2, 16, 16}, Format::reserved, {17, 32}},
-                       {Format::nc1hwc0, {2, 3, 5, 7, 16}, Format::nchw, {2, 40, 5, 7}, 100}};
+const Case kCases[] = {
+    {Format::nc1hwc0, {2, 3, 5, 7, 16}, Format::nchw, {2, 40, 5, 7}},
+    {Format::nc1hwc0, {1, 2, 9, 4, 16}, Format::nhwc, {1, 9, 4, 32}},
+    {Format::nc1hwc0, {1, 2, 3, 3, 32}, Format::reserved, {1, 33, 3, 3}},
+    {Format::ndc1hwc0, {1, 2, 2, 3, 3, 16}, Format::reserved, {1, 20, 2, 3, 3}},
+    {Format::fractal_z, {18, 2, 16, 16}, Format::nchw, {20, 33, 3, 2}},
+    {Format::fractal_nz, {3, 4, 3, 16, 16}, Format::nd, {3, 33, 50}},
+    {Format::fractal_nz, {2, 2, 16, 16}, Format::reserved, {17, 32}},
+    {Format::nc1hwc0, {2, 3, 5, 7, 16}, Format::nchw, {2, 40, 5, 7}, 100},
+};
 
 DumpConfig restoring_config() {
   DumpConfig config = everything();
@@ -265,7 +267,8 @@ TEST_CASE("restorer: arrays of whole graphs by the definition of each format") {
       {{Format::c1hwncoc0, {2, 3, 2, 2, 16, 16}, Format::reserved, {2, 20, 3, 2}},
        [](std::size_t n, std::size_t c, std::size_t h, std::size_t w) {
          return ((((c / 16 * 3 + h) * 2 + w) * 2 + n) * 16 + c % 16) * 16 + c % 16;
-       }}};
+       }},
+  };
   DumpConfig config = restoring_config();
   config.form.layout = Layout::mindspore_graph;
   for (const Defined& each : defined) {

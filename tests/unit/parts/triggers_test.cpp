@@ -37,16 +37,18 @@ TEST_CASE_TEMPLATE("triggers: each statistic fires where it is beyond its limit,
   };
   const double none = std::numeric_limits<double>::quiet_NaN();
   const float largest = std::numeric_limits<float>::max();
-  const Case cases[] = {{TriggerCause::max, 0.5, none, {0.25f, -3.f}, "0.25", "<0.5"},
-                        {TriggerCause::min, -2, none, {0.25f, -3.f}, "-3", "<-2"},
-                        {TriggerCause::max, none, 50, {60.f, -3.f}, "60", ">50"},
-                        {TriggerCause::max, 9, 50, {60.f, -3.f}, "60", ">50"},
-                        {TriggerCause::max, 9, 50, {3.f, -3.f}, "3", "<9"},
-                        {TriggerCause::mean, none, 20, {40.f, 2.f}, "21", ">20"},
-                        {TriggerCause::l2norm, none, 40, {30.f, -40.f}, "50", ">40"},
-                        {TriggerCause::nan, none, 0, {1.f, kNan, kNan}, "2", ">0"},
-                        {TriggerCause::inf, none, 0, {1.f, -kInf, kInf}, "2", ">0"},
-                        {TriggerCause::saturated, none, 0.25, {largest, 1.f, -kInf, 2.f}, "0.5", ">0.25"}};
+  const Case cases[] = {
+      {TriggerCause::max, 0.5, none, {0.25f, -3.f}, "0.25", "<0.5"},
+      {TriggerCause::min, -2, none, {0.25f, -3.f}, "-3", "<-2"},
+      {TriggerCause::max, none, 50, {60.f, -3.f}, "60", ">50"},
+      {TriggerCause::max, 9, 50, {60.f, -3.f}, "60", ">50"},
+      {TriggerCause::max, 9, 50, {3.f, -3.f}, "3", "<9"},
+      {TriggerCause::mean, none, 20, {40.f, 2.f}, "21", ">20"},
+      {TriggerCause::l2norm, none, 40, {30.f, -40.f}, "50", ">40"},
+      {TriggerCause::nan, none, 0, {1.f, kNan, kNan}, "2", ">0"},
+      {TriggerCause::inf, none, 0, {1.f, -kInf, kInf}, "2", ">0"},
+      {TriggerCause::saturated, none, 0.25, {largest, 1.f, -kInf, 2.f}, "0.5", ">0.25"},
+  };
   for (const Case& one : cases) {
     CAPTURE(kTriggerWords[static_cast<std::size_t>(one.cause)]);
     TriggerCase trigger(one.cause, "pool1");
@@ -97,7 +99,8 @@ TEST_CASE_TEMPLATE("triggers: float16, bfloat16 and int8 fire where they are bey
       {DType::int8, TriggerCause::saturated, none, 0.5, {1, 127}, {0x80, 127}, "1"},
       {DType::int8, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
       {DType::float16, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
-      {DType::bfloat16, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr}};
+      {DType::bfloat16, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
+  };
   for (const Case& one : cases) {
     CAPTURE(kTriggerWords[static_cast<std::size_t>(one.cause)]);
     CAPTURE(info(one.dtype).name);
@@ -346,7 +349,8 @@ TEST_CASE("triggers: a journal tells no value of a tensor that the privacy does 
       {KeptAs::digest, TriggerCause::change, "fired,0,change,1,abc454dd,,9,net/MaxPool.pool1"},
       {KeptAs::shape, TriggerCause::max, "fired,0,max,1,,<5,9,net/MaxPool.pool1"},
       {KeptAs::shape, TriggerCause::change, "fired,0,change,1,,,9,net/MaxPool.pool1"},
-      {KeptAs::nothing, TriggerCause::max, "fired,0,max,1,,<5,9,net"}};
+      {KeptAs::nothing, TriggerCause::max, "fired,0,max,1,,<5,9,net"},
+  };
   for (const Case& one : cases) {
     TriggerCase trigger(one.cause, "pool1");
     if (one.cause == TriggerCause::max) trigger.below(5);

@@ -52,7 +52,8 @@ TEST_CASE("digests: the vectors of RFC 1321 and RFC 3174, whatever the pieces") 
       {repeated("a", 1'000'000), "7707d6ae4e027c70eea2a935c2296f21",
        "34aa973cd4c4daa4f61eeb2bdbad27316534016f"},
       {repeated("0123456701234567012345670123456701234567012345670123456701234567", 10), "",
-       "dea356a2cddd90c7a7ecedc5ebb563934f460452"}};
+       "dea356a2cddd90c7a7ecedc5ebb563934f460452"},
+  };
   for (const Vector& vector : vectors) {
     CAPTURE(vector.text.substr(0, 80));
     for (const std::size_t piece :

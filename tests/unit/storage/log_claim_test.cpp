@@ -97,7 +97,8 @@ TEST_CASE("claim: what lies there is named with its place") {
       {2 * kBlock + 1080, {"\x53\xef", 2}, "at byte 16384: an ext2, ext3 or ext4 file system. "},
       {4 * kBlock + 510, {"\x55\xaa", 2}, "at byte 32768: a boot sector"},
       {31 * kBlock + 17, "hello",
-       "at byte 253952: bytes that no log wrote, such as 68 65 6c 6c 6f ff ff ff. "}};
+       "at byte 253952: bytes that no log wrote, such as 68 65 6c 6c 6f ff ff ff. "},
+  };
   for (const auto& one : cases) {
     Storage storage;
     storage.put(one.byte, one.bytes);

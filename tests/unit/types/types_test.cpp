@@ -65,15 +65,17 @@ TEST_CASE("dtype: the table of cann.md 4.1 and 4.2, row by row") {
     int ge, proto, bits;
     const char* descr;
   };
-  const Row rows[] = {{DType::float32, 0, 1, 32, "<f4"},     {DType::float16, 1, 2, 16, "<f2"},
-                      {DType::int8, 2, 3, 8, "|i1"},         {DType::int32, 3, 7, 32, "<i4"},
-                      {DType::uint8, 4, 4, 8, "|u1"},        {DType::int16, 6, 5, 16, "<i2"},
-                      {DType::uint16, 7, 6, 16, "<u2"},      {DType::uint32, 8, 9, 32, "<u4"},
-                      {DType::int64, 9, 8, 64, "<i8"},       {DType::uint64, 10, 10, 64, "<u8"},
-                      {DType::float64, 11, 12, 64, "<f8"},   {DType::boolean, 12, 11, 8, "|b1"},
-                      {DType::complex64, 16, 16, 64, "<c8"}, {DType::complex128, 17, 17, 128, "<c16"},
-                      {DType::bfloat16, 27, 27, 16, ""},     {DType::int4, 29, 28, 4, ""},
-                      {DType::uint1, 30, 29, 1, ""},         {DType::resource, 23, 23, 64, "<i8"}};
+  const Row rows[] = {
+      {DType::float32, 0, 1, 32, "<f4"},     {DType::float16, 1, 2, 16, "<f2"},
+      {DType::int8, 2, 3, 8, "|i1"},         {DType::int32, 3, 7, 32, "<i4"},
+      {DType::uint8, 4, 4, 8, "|u1"},        {DType::int16, 6, 5, 16, "<i2"},
+      {DType::uint16, 7, 6, 16, "<u2"},      {DType::uint32, 8, 9, 32, "<u4"},
+      {DType::int64, 9, 8, 64, "<i8"},       {DType::uint64, 10, 10, 64, "<u8"},
+      {DType::float64, 11, 12, 64, "<f8"},   {DType::boolean, 12, 11, 8, "|b1"},
+      {DType::complex64, 16, 16, 64, "<c8"}, {DType::complex128, 17, 17, 128, "<c16"},
+      {DType::bfloat16, 27, 27, 16, ""},     {DType::int4, 29, 28, 4, ""},
+      {DType::uint1, 30, 29, 1, ""},         {DType::resource, 23, 23, 64, "<i8"},
+  };
   for (const Row& row : rows) {
     CHECK(info(row.dtype).ge_code == row.ge);
     CHECK(info(row.dtype).proto_code == row.proto);

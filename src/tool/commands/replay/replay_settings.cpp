@@ -211,14 +211,16 @@ std::optional<int> read_settings(const ReplayOptions& options, const std::vector
 
 std::optional<int> read_replay_settings(Words words, ReplaySettings& settings) {
   ReplayOptions options;
-  const Option table[] = {{"--config", {}, nullptr, &options.config},
-                          {"--ring-bytes", {}, nullptr, &options.ring_bytes},
-                          {"--when-full", {}, nullptr, &options.when_full},
-                          {"--journal", {}, nullptr, &options.journal},
-                          {"--partition", {}, nullptr, &options.partition},
-                          {"--personality", {}, nullptr, &options.personality},
-                          {"--world-size", {}, nullptr, &options.world_size},
-                          {"--rank", {}, nullptr, &options.rank}};
+  const Option table[] = {
+      {"--config", {}, nullptr, &options.config},
+      {"--ring-bytes", {}, nullptr, &options.ring_bytes},
+      {"--when-full", {}, nullptr, &options.when_full},
+      {"--journal", {}, nullptr, &options.journal},
+      {"--partition", {}, nullptr, &options.partition},
+      {"--personality", {}, nullptr, &options.personality},
+      {"--world-size", {}, nullptr, &options.world_size},
+      {"--rank", {}, nullptr, &options.rank},
+  };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"replay", kReplayHelp, table}, words, rest))
     return exit_code;

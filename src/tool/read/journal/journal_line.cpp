@@ -365,7 +365,8 @@ constexpr LineField kLineFields[] = {
     {"UNREAD", take_number_of<&Line::firing_counts, &FiringCounts::unread>},
     {"VALUE", take_value},
     {"WHERE", take_text_of<&Line::firing, &ToldFiring::where>},
-    {"WRITTEN", take_number_of<&Line::forgotten, &ForgottenRecords::written>}};
+    {"WRITTEN", take_number_of<&Line::forgotten, &ForgottenRecords::written>},
+};
 
 /// Those that stand for as many numbers as a table has.
 constexpr std::string_view kLineCounts[] = {"COUNTS", "LOSSES", "OP_COUNTS"};
