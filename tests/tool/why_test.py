@@ -123,7 +123,8 @@ class Why(PlantedCase):
             self.assertTrue(told['headline'].endswith('; so by the expected dump'), told['headline'])
             self.assertIn('; by the expected dump, 54 operators: ', told['judged'])
             judged = json.loads(self.run_tool('compare', 'mine', 'golden', '-e', 'good', '--json', *self.cards(pair), expect=1)[0])
-            self.assertEqual((judged['headline']['text'], judged['ops'][judged['headline']['op']]['name']), (told['headline'], op))
+            self.assertEqual((judged['headline']['text'], judged['headline']['cause']), (told['headline'], told['cause']))
+            self.assertEqual(judged['ops'][judged['headline']['op']]['name'], op)
             self.run_tool('report', 'mine', '-g', 'golden', '-e', 'good', '-o', 'page.html', *self.cards(pair), expect=1)
             with open(self.path('page.html'), encoding='utf-8') as page:
                 self.assertIn('F' + html.escape(told['headline'][1:]), page.read())

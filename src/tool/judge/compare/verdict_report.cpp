@@ -272,15 +272,13 @@ std::string VerdictReport::first_text(const OpVerdict& op) const {
          evidence_of(op);
 }
 
-void VerdictReport::judge(const std::string& text, std::optional<std::size_t> tensor,
-                          std::vector<std::string> others) {
-  judged_ = text;
-  judged_others_ = std::move(others);
-  judged_op_ = tensor ? std::optional(ops_[place_of(ops_, *tensor)]) : std::nullopt;
+void VerdictReport::judge(Judged judged) {
+  judged_op_ = judged.tensor ? std::optional(ops_[place_of(ops_, *judged.tensor)]) : std::nullopt;
+  judged_ = std::move(judged);
 }
 
 std::string VerdictReport::headline() const {
-  if (judged_) return *judged_;
+  if (judged_) return judged_->headline;
   if (!proof_) return first_ ? "first diverging operator: " + first_text(*first_) : std::string();
   const OpVerdict& op = *proof_;
   const std::string name = name_of(op);
@@ -350,7 +348,7 @@ std::string VerdictReport::counts() const {
 }
 
 std::vector<std::string> VerdictReport::others() const {
-  if (judged_) return judged_others_;
+  if (judged_) return judged_->others;
   std::vector<std::string> lines;
   const auto are_one = [](const std::optional<OpVerdict>& a, const std::optional<OpVerdict>& b) {
     return a && b && a->first == b->first;
@@ -388,9 +386,9 @@ void VerdictReport::print() const {
 }
 
 void VerdictReport::write_op(JsonWriter& json, std::string_view key, const OpVerdict& op,
-                             const std::string& text) const {
+                             std::string_view cause, const std::string& text) const {
   json.key(key).open('{').key("op").number(place_of(ops_, op.first));
-  if (op.cause != Cause::none) json.key("cause").text(to_string(op.cause));
+  if (!cause.empty()) json.key("cause").text(cause);
   json.key("text").text(text).close('}');
 }
 
@@ -409,11 +407,18 @@ void VerdictReport::write(JsonWriter& json, const std::function<void()>& flush) 
     flush();
   }
   json.line().close(']');
-  if (first()) write_op(json, "headline", *first(), headline());
-  if (first_) write_op(json, "first_diverging", *first_, first_text(*first_));
-  if (grown_) write_op(json, "greatest_growth", *grown_, name_of(*grown_) + ": " + growth_text(*grown_));
+  const auto cause_of = [](const OpVerdict& op) {
+    return op.cause == Cause::none ? std::string_view() : to_string(op.cause);
+  };
+  if (first())
+    write_op(json, "headline", *first(), judged_ ? judged_->cause : cause_of(*first()), headline());
+  if (first_) write_op(json, "first_diverging", *first_, cause_of(*first_), first_text(*first_));
+  if (grown_)
+    write_op(json, "greatest_growth", *grown_, cause_of(*grown_),
+             name_of(*grown_) + ": " + growth_text(*grown_));
   if (unequal_)
-    write_op(json, "first_unequal", *unequal_, name_of(*unequal_) + ": " + unequal_text(*unequal_));
+    write_op(json, "first_unequal", *unequal_, cause_of(*unequal_),
+             name_of(*unequal_) + ": " + unequal_text(*unequal_));
 }
 
 }  // namespace opdump::tool

@@ -28,9 +28,14 @@ class VerdictReport {
   const std::optional<OpVerdict>& first() const { return judged_ ? judged_op_ : proof_ ? proof_ : first_; }
   /// "first cause: ...", or "first diverging operator: ..., not certain: ..."; empty: none diverges.
   std::string headline() const;
-  /// From now on the headline is `text`, of the operator that has `tensor` of mine, and `others` follow it, as who
-  /// knows more has judged.
-  void judge(const std::string& text, std::optional<std::size_t> tensor, std::vector<std::string> others);
+  /// What who knows more says in the place of the headline and of `others`.
+  struct Judged {
+    std::string headline;
+    std::optional<std::size_t> tensor;  ///< of mine, of the operator that it names
+    std::string cause;
+    std::vector<std::string> others;
+  };
+  void judge(Judged judged);
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
   std::string name_of(const OpVerdict& op) const;      ///< `Conv2D "conv1" at net/3`
   /// What else there is to know than the headline, a sentence each.
@@ -57,18 +62,18 @@ class VerdictReport {
   std::string output_text(const OpVerdict& op) const;  ///< how far the output is off
   std::string bad_text(std::size_t result) const;
   std::string measured_text(std::size_t result) const;
-  void write_op(JsonWriter& json, std::string_view key, const OpVerdict& op, const std::string& text) const;
+  void write_op(JsonWriter& json, std::string_view key, const OpVerdict& op, std::string_view cause,
+                const std::string& text) const;
   DumpTensor my_tensor(std::size_t result) const;
 
   const CompareReport& report_;
   OpVerdicts ops_;
-  std::optional<std::string> judged_;   ///< the headline that `judge` was told
+  std::optional<Judged> judged_;
   std::optional<OpVerdict> judged_op_;  ///< of it
-  std::vector<std::string> judged_others_;
-  std::optional<OpVerdict> first_;    ///< the first whose output diverges
-  std::optional<OpVerdict> proof_;    ///< the first with a cause that is proved
-  std::optional<OpVerdict> unequal_;  ///< the first whose output is not equal
-  std::optional<OpVerdict> grown_;    ///< of those that diverge, the one in which the error grows most
+  std::optional<OpVerdict> first_;      ///< the first whose output diverges
+  std::optional<OpVerdict> proof_;      ///< the first with a cause that is proved
+  std::optional<OpVerdict> unequal_;    ///< the first whose output is not equal
+  std::optional<OpVerdict> grown_;      ///< of those that diverge, the one in which the error grows most
 };
 
 }  // namespace opdump::tool

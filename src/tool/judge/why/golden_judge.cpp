@@ -230,7 +230,7 @@ void judge_by_expected(DumpComparison& dumps, const CompareReport& report, Verdi
       dumps.compare_expected(needs_detail(report.measures, report.thresholds), report.measures);
   if (!expected) return;
   const Judgement answer = judge_against_golden(report, &*expected);
-  verdicts.judge(answer.headline, answer.tensor, answer.others);
+  verdicts.judge({answer.headline, answer.tensor, answer.cause, answer.others});
 }
 
 void CountedTensors::add(const DumpSide& side, const DumpTensor& tensor, const std::string& why) {
