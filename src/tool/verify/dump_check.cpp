@@ -24,8 +24,6 @@
 
 namespace opdump::tool {
 
-using Kind = JournalLineKind;
-
 std::string MappedNames::find(const std::string& full) {
   struct stat status {};
   if (look_at(full, status) || (errno != ENOENT && errno != ENAMETOOLONG)) return full;
@@ -139,6 +137,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
 
 /// What was removed or overwritten is told behind the line that says it was written.
 void DumpCheck::read_removals(const std::string& name) {
+  using Kind = JournalLineKind;
   JournalReader reader;
   JournalLine line;
   JournalName journal;
@@ -181,8 +180,7 @@ void DumpCheck::check_journal(const std::string& name) {
   cut_ = cut == cuts_.end() ? &none : &cut->second;
   digested_ = digest_bytes_ = 0;
   has_history_ = false;
-  history_wrote_ = 0;
-  is_wrote_ = false;
+  history_wrote_.reset();
   triggers_.clear();
   provenance_.clear();
   if (cut_->may_be) check->expect_cut(cut_->records);
@@ -222,7 +220,7 @@ void DumpCheck::check_journal(const std::string& name) {
   cut_->tell(journal_, !check->records(), context_.findings);
   summary.records = check->records();
   summary.closed = check->closed();
-  summary.written = has_history_ ? history_wrote_ : check->written();
+  summary.written = has_history_ ? history_wrote_.value_or(0) : check->written();
   summary.lost = check->lost();
 
   JournaledDevice& device = devices_[summary.name.device];
@@ -234,7 +232,7 @@ void DumpCheck::check_journal(const std::string& name) {
     (has_history_ ? device.has_history : device.counts_rows) = true;
     device.unnamed += summary.written - (has_history_ ? 0 : check->reduced());
     // Until its end, or a crash, nothing tells what a history has written.
-    device.is_unsure |= has_history_ && !summary.closed && !is_wrote_;
+    device.is_unsure |= has_history_ && !summary.closed && !history_wrote_;
   }
   triggers_.tell(summary.closed);
   check_digests(name, summary, device);
@@ -498,7 +496,6 @@ void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, cons
 void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
   note_history();
   history_wrote_ = records;
-  is_wrote_ = true;
   if (lost != 0) told_.refused_by_sink(lost);
 }
 

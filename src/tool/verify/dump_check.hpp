@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -163,8 +164,7 @@ class DumpCheck final : private JournalListener {
   std::map<std::string, OverwrittenStart> cuts_;    ///< by the journal's name
   OverwrittenStart* cut_ = nullptr;                 ///< of the one being read
   bool has_history_ = false;                        ///< the one being read is of a history
-  std::uint32_t history_wrote_ = 0;                 ///< records, by the last line that tells
-  bool is_wrote_ = false;                           ///< there is such a line
+  std::optional<std::uint32_t> history_wrote_;      ///< records, by the last line that tells
   TriggerAccounts triggers_;                        ///< of it
   std::uint64_t digested_ = 0;                      ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                  ///< of that file, by its lines
