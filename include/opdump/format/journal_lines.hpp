@@ -159,6 +159,10 @@ constexpr std::optional<JournalLineKind> journal_kind(std::string_view line) {
   return {};
 }
 
+/// What a journal begins with; its detail follows.
+inline constexpr std::string_view kJournalHead = "opdump-journal,1,";
+static_assert(kJournalLines[0].starts_with(kJournalHead));
+
 /// What a writer begins a line with: its word and a comma. In memory of its own, without the names of the fields.
 template <JournalLineKind kKind>
 class JournalStart {
@@ -172,6 +176,7 @@ class JournalStart {
 
  public:
   static constexpr std::string_view kText{kChars.data(), kChars.size()};
+  static constexpr std::string_view kWord = kText.substr(0, kText.size() - 1);
 };
 template <JournalLineKind kKind>
 inline constexpr std::string_view kJournalStart = JournalStart<kKind>::kText;

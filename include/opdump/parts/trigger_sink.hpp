@@ -403,7 +403,8 @@ class TriggerSink final : public Sink {
   void tell_history() {
     char memory[kLineBytes];
     TextWriter line(memory);
-    line.add("opdump-journal,1,gaps\n")
+    line.add(kJournalHead)
+        .add("gaps\n")
         .add(kJournalStart<JournalLineKind::history>)
         .add_decimal(history_steps_)
         .add(',');

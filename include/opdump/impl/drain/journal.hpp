@@ -74,9 +74,6 @@ class WrittenHead {
 
 /// Counts of losses in a line `forgotten`: one for each of `kLossKinds`, and one for several of them.
 inline constexpr std::size_t kForgottenLosses = kLossCauses + 1;
-/// What a journal begins with; its detail follows.
-inline constexpr std::string_view kJournalHead = "opdump-journal,1,";
-static_assert(kJournalLines[0].starts_with(kJournalHead));
 
 /// A set of the recorders that a journal may have.
 class RecorderSet {
@@ -285,7 +282,7 @@ class BasicJournal {
         add_line(target, [told](TextWriter& line) { add_provenance(line, *told); });
     }
     add_line(target, [&](TextWriter& line) {
-      line.add(kJournalStart<Kind::closed>.substr(0, journal_word(Kind::closed).size()));
+      line.add(JournalStart<Kind::closed>::kWord);
       for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
     });
   }

@@ -132,6 +132,7 @@ class LeanJournal {
                 kClosed == journal_word(JournalLineKind::closed));
   static constexpr std::string_view kSuffix = ".journal";
   static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
+  static_assert(kHead.starts_with(kJournalHead));
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
   static constexpr std::size_t kLineBytes = kHead.size() + kMostProvenanceLine;
