@@ -28,8 +28,6 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-using Kind = JournalLineKind;
-
 constexpr std::string_view kPartSuffix = ".part";
 constexpr std::size_t kMostRecorders = 255;
 constexpr std::size_t kMostPathBytes = 2048;
@@ -114,6 +112,8 @@ std::size_t place_of(std::string_view causes) {
 }
 
 class Shortener {
+  using Kind = JournalLineKind;
+
  public:
   struct Memory {
     Run runs[kMostRecorders];

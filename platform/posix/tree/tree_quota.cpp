@@ -26,7 +26,6 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::string_view kRemovedSuffix = ".removed";
 constexpr std::size_t kTimeDigits = 14;
 constexpr int kOpenBelow = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 
@@ -70,8 +69,8 @@ std::uint64_t stamp_of(std::string_view name, const struct stat& status) {
 }
 
 constexpr auto kLeaveAlone = [](int, const char*) {};
-constexpr std::size_t kWork = 256;  ///< entries at each object
-constexpr std::size_t kOneRemoval = 32;
+constexpr std::size_t kWork = 256;       ///< entries at each object
+constexpr std::size_t kOneRemoval = 32;  ///< entries that it takes as long as
 constexpr std::uint64_t kNone = UINT64_MAX;
 
 }  // namespace
@@ -135,6 +134,10 @@ struct DumpName {
 };
 
 }  // namespace
+
+bool is_removed_dump(std::string_view name) {
+  return name.ends_with(kRemovedSuffix) && time_of(name.substr(0, name.size() - kRemovedSuffix.size())) != 0;
+}
 
 bool TreeQuota::Walk::begin(int parent, const char* name) {
   end();
@@ -305,8 +308,10 @@ bool TreeQuota::is_short_for_journals(std::uint64_t more) const {
 
 Status TreeQuota::admit_file(const ObjectName& name) {
   if (!limited() || !enter(name)) return Status::ok;
-  const Status status = admit({.files = 1}, Kind::record);
-  work_ahead();
+  const Need need = {.files = 1};
+  const bool has_room = fits(need, Kind::ahead);
+  const Status status = has_room ? Status::ok : admit(need, Kind::record);
+  work_ahead(has_room || fits(need, Kind::ahead));
   return status;
 }
 
@@ -373,11 +378,11 @@ bool TreeQuota::can_remove_records() const {
   return dump_ && (!has_journal_ || journal_[0] != '\0');
 }
 
-/// Before room is short, a little at each object.
-void TreeQuota::work_ahead() {
+/// Before room is short, a little at each object. `has_room`: of the last sixteenth nothing is taken yet.
+void TreeQuota::work_ahead(bool has_room) {
   if (goes_on_removing()) return remove_some(kWork);
   if (limits_.keep != Keep::newest || !can_remove_records()) return;
-  const bool is_due = (walk_.is_open() && search_.removes) || !fits({.files = 1}, Kind::ahead);
+  const bool is_due = (walk_.is_open() && search_.removes) || !has_room;
   if (is_due && oldest_dump() == kNone) static_cast<void>(remove_records({.files = 1}, kWork));
 }
 

@@ -20,6 +20,10 @@ struct TreeLimits {
   Keep keep = Keep::oldest;
 };
 
+/// Behind the time in the name of a dump's directory whose files go for those of newer dumps.
+inline constexpr std::string_view kRemovedSuffix = ".removed";
+bool is_removed_dump(std::string_view name);
+
 /// What the limits have cost so far.
 struct QuotaCounts {
   std::uint64_t refused = 0;  ///< objects
@@ -197,7 +201,7 @@ class TreeQuota {
   bool leaves_free(const Need& need, std::uint64_t reserve) const;
   Status admit(const Need& need, Kind kind);
   void make_room(const Need& need);
-  void work_ahead();
+  void work_ahead(bool has_room);
   void stop_removing();
   bool can_remove_records() const;
   std::uint64_t oldest_dump();

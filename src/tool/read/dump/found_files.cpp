@@ -13,6 +13,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "platform/posix/tree/tree_files.hpp"
+#include "platform/posix/tree/tree_quota.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
@@ -36,12 +37,9 @@ DirectoryEntry::Kind entry_kind(const std::string& directory, const dirent& entr
   return S_ISDIR(status.st_mode) ? DirectoryEntry::Kind::directory : DirectoryEntry::Kind::other;
 }
 
-/// Of a dump whose files go for those of newer ones, see TreeQuota.
-bool gives_way(std::string_view name) {
-  constexpr std::string_view kSuffix = ".removed";
-  constexpr std::size_t kTimeDigits = 14;
-  return name.size() == kTimeDigits + kSuffix.size() && name.ends_with(kSuffix) &&
-         name.find_first_not_of("0123456789") == kTimeDigits;
+/// What a directory lists beside what is in it, and dumps that give way to newer ones.
+bool is_passed_over(std::string_view name) {
+  return name == "." || name == ".." || posix::is_removed_dump(name);
 }
 
 }  // namespace
@@ -68,7 +66,7 @@ std::vector<DirectoryEntry> read_directory(const std::string& directory, std::st
     const dirent* entry = readdir(open.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
-    if (name == "." || name == ".." || gives_way(name)) continue;
+    if (is_passed_over(name)) continue;
     entries.push_back({std::string(name), entry_kind(directory, *entry)});
   }
   if (errno != 0) error = strerror(errno);
@@ -196,7 +194,7 @@ class DirectorySearch {
       const dirent* entry = readdir(open.get());
       if (entry == nullptr) break;
       const std::string_view name = entry->d_name;
-      if (name == "." || name == ".." || name == kMappingFileName || gives_way(name)) continue;
+      if (is_passed_over(name) || name == kMappingFileName) continue;
       const std::string path = joined(directory, name);
       const std::optional<EntryKind> kind = kind_of(*entry, path);
       if (!kind) {
