@@ -11,8 +11,8 @@ help() {
 usage: sh tests/run.sh [--all | ROOM... | --firmware [TARGET...]]
 
 Builds opdump under build/tests as users do, with the default options, runs its tests, and runs the unit tests once more
-with the address and undefined behaviour sanitizers. Of what a test tries out exhaustively it takes one in ten. Some
-35 minutes on two processors. Missing tools are installed with apt-get where there is one.
+with the address and undefined behaviour sanitizers. Of what a test tries out exhaustively it takes one in ten. Half
+an hour on two processors. Missing tools are installed with apt-get where there is one.
 
   --all       everything, which takes longer: every case of a test, models and mutants of the ring, runtimes, a browser,
               Debian's packages, the machine of a kernel, emulated boards; the release build; unit and tool tests with the

@@ -54,8 +54,8 @@ def symbols_of(program):
     return {line.split()[-1] for line in run('arm-none-eabi-nm', str(program)).splitlines()}
 
 
-def measure(root, name, rule, virtual, folder, quick):
-    """Figures, with -flto too unless it is to be quick, and complaints that are of no figure."""
+def measure(root, name, rule, virtual, folder):
+    """Figures, and complaints that are of no figure."""
     program, graph = built(root, name, rule, folder)
     complaints = []
     symbols = symbols_of(program)
@@ -80,8 +80,7 @@ def measure(root, name, rule, virtual, folder, quick):
         unknown |= {function for function in deepest.indirect if not any(part in function for part in told)}
     complaints += [f'size.json: where does the virtual call of {plain(function)} in {name} lead?'
                    for function in sorted(unknown)]
-    if not quick:
-        figures['flash, -flto'] = flash_of(built(root, name, rule, folder, '-flto')[0])
+    figures['flash, -flto'] = flash_of(built(root, name, rule, folder, '-flto')[0])
     return figures, complaints
 
 
@@ -105,18 +104,18 @@ def plain(function):
                   run('arm-none-eabi-c++filt', '-p', function.split(':')[-1]).strip())
 
 
-def linked_rows(root, rules, folder, quick):
+def linked_rows(root, rules, folder):
     """The table's rows, and all complaints."""
     rows, complaints = [], []
     for name, rule in rules['rows'].items():
         print(f'{name}, linked:')
-        figures, others = measure(root, name, rule, rules['virtual'], folder, quick)
+        figures, others = measure(root, name, rule, rules['virtual'], folder)
         print('  ', figures)
         complaints += others
         complaints.append(complaint(f'{name}, linked, flash in bytes', figures['flash'], rule['flash']))
         complaints += [complaint(f'{name}, linked, stack of {call} in bytes', figures[call], rule['stack'][call])
                        for call in CALLS]
-        rows.append((rule['title'], figures['flash'], rule['flash']['budget'], figures.get('flash, -flto'),
+        rows.append((rule['title'], figures['flash'], rule['flash']['budget'], figures['flash, -flto'],
                      *(figures[call] for call in CALLS), rule['stack']['boot']['budget']))
     return rows, complaints
 

@@ -3,9 +3,7 @@
 bytes in both directions: at 0 the dump is that of a host, byte for byte, and what Python makes of the same bytes; at
 0.1 and 5 % each record is the host's or missing and told so, and `opdump verify` names each gap or that no journal came.
 
-usage: wire_test.py SOURCE_ROOT OPDUMP [--few] HOST_COMPILER...
-
-With --few each bad line is tried with one seed and one length of short frames only.
+usage: wire_test.py SOURCE_ROOT OPDUMP HOST_COMPILER...
 
 Skips, saying so, without the ARM compiler or QEMU.
 """
@@ -222,9 +220,6 @@ class WireTest(unittest.TestCase):
 
 def main():
     skip_without_tools()
-    if '--few' in sys.argv:
-        sys.argv.remove('--few')
-        WireTest.seeds, WireTest.short_frames = WireTest.seeds[:1], WireTest.short_frames[:1]
     root, opdump, *compiler = sys.argv[1:]
     WireTest.root, WireTest.opdump, WireTest.compiler = pathlib.Path(root), [os.path.abspath(opdump)], compiler
     with tempfile.TemporaryDirectory() as folder:
