@@ -61,7 +61,7 @@ class Stream:
 
     def __init__(self, root):
         self.root = str(root)
-        self.bytes = b''
+        self.bytes = bytearray()
         self.files = {}
 
     def chunk(self, name, data, last=1, offset=-1, flag=0, said=None, length=None, kept=None):

@@ -210,7 +210,7 @@ TEST_CASE("quota: what gives way goes a little at each object, old dumps and rec
     tree.put(std::string(kOld[0]) + "/0/m/1/" + std::to_string(i) + "/" + stamp(i), 9);
   REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
   std::uint64_t before = 0;
-  for (int i = 0; i < 2500; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     REQUIRE(tree.store(kNow, i, 10) == Status::ok);
     const std::uint64_t removed = tree.sink.quota_counts().removed_files;
     REQUIRE(removed - before <= 10);
@@ -224,9 +224,9 @@ TEST_CASE("quota: what gives way goes a little at each object, old dumps and rec
   REQUIRE(tree.sink.sync() == Status::ok);
   const auto is_there = [&](int i) { return tree.has(std::string(kNow) + "/0/m/1/" + std::to_string(i)); };
   int first = 0;
-  while (first < 2500 && !is_there(first)) ++first;
-  CHECK(first <= 2500 - 750);
-  for (int i = first; i < 2500; ++i) REQUIRE(is_there(i));
+  while (first < 1200 && !is_there(first)) ++first;
+  CHECK(first <= 1200 - 750);
+  for (int i = first; i < 1200; ++i) REQUIRE(is_there(i));
 }
 
 TEST_CASE("quota: without a journal to tell in, records of the dump itself stay") {

@@ -96,7 +96,7 @@ struct FilledDisk : Fixture {
 
 TEST_CASE_FIXTURE(FilledDisk,
                   "tree sink faults: a full disk takes the journal's lines, which count what is lost") {
-  constexpr std::uint64_t kDisk = 300'000;
+  constexpr std::uint64_t kDisk = 150'000;
   for (const bool begun : {false, true}) {
     for (const bool reserves : {true, false}) {
       CAPTURE(begun);
@@ -110,8 +110,8 @@ TEST_CASE_FIXTURE(FilledDisk,
       new (&sink) TreeSink;
       next = written = 0;
       REQUIRE(tell(std::string(kHead)) == Status::ok);
-      while (next < 2000) record(begun);
-      CHECK(written > 100);
+      while (next < 800) record(begun);
+      CHECK(written > 50);
       const std::string named = journal();
       CHECK(named.find("lost,0," + std::to_string(written) + ",") != named.npos);
       CHECK(named.find("forgotten,0,") != named.npos);
@@ -120,8 +120,8 @@ TEST_CASE_FIXTURE(FilledDisk,
       // Lines that would take too much give way to the end.
       for (int i = 0; i < 200; ++i)
         REQUIRE(tell(std::string(kOp) + std::string(500, 'n') + std::to_string(i) + "\n") == Status::ok);
-      REQUIRE(tell("to,0,2000\nclosed,2000\n") == Status::ok);
-      CHECK(journal().ends_with("to,0,2000\nclosed,2000\n"));
+      REQUIRE(tell("to,0,800\nclosed,800\n") == Status::ok);
+      CHECK(journal().ends_with("to,0,800\nclosed,800\n"));
       check();
       // What was kept is others' again.
       std::uint64_t used = 0;
@@ -137,13 +137,13 @@ TEST_CASE_FIXTURE(FilledDisk,
   g_faults.has_disk = true;
   g_faults.free = 100'000;
   REQUIRE(tell(std::string(kHead)) == Status::ok);
-  while (next < 3000) record(false);
+  while (next < 1200) record(false);
   const std::size_t full = journal().size();
   g_faults.free = 500'000;
   for (int i = 0; i < 10; ++i) record(next % 2 == 0);
-  CHECK(journal().find("written,0,3009,1000,", full) != std::string::npos);
+  CHECK(journal().find("written,0,1209,1000,", full) != std::string::npos);
   g_faults.free = 0;
-  while (next < 6000) record(next % 2 == 0);
+  while (next < 2400) record(next % 2 == 0);
   CHECK(written > 13);
   check();
 }
