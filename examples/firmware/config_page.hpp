@@ -24,11 +24,11 @@ class ConfigPage {
 #ifdef OPDUMP_EXAMPLE_JSON
     if (page_[0] == std::byte{'{'}) {
       const std::string_view page = opdump::as_text(page_);
-      opdump::ConfigError error;
+      opdump::ConfigOutcome got;
       const std::string_view text = page.substr(0, page.find('\xff'));
-      if (opdump::parse_config(text, lists, nullptr, config_, error) != opdump::Status::ok)
-        std::printf("the config is refused: %s: %s\n", error.key.c_str(), error.reason.c_str());
-      return config_;
+      if (opdump::parse_config({text, lists}, got) != opdump::Status::ok)
+        std::printf("the config is refused: %s: %s\n", got.error.key.c_str(), got.error.reason.c_str());
+      return config_ = got.config;
     }
 #endif
     if (const opdump::Status status = opdump::load_plan(page_, lists, config_);

@@ -86,16 +86,14 @@ void ChunkDump::log_to(LogHook hook, void* context) {
 Status ChunkDump::start(const char* config_path) {
   Body& body = *body_;
   if (body.dump != nullptr && body.dump->consumer.active()) return body.fail(Status::already_initialised);
-  DumpConfig config;
-  ConfigError refusal;
-  std::vector<ConfigNote> notes;
-  const Status read = posix::load_config_file(config_path, body.config_memory, config, refusal, &notes);
+  ConfigOutcome outcome;
+  const Status read = posix::load_config_file(config_path, body.config_memory, outcome);
   if (read != Status::ok) {
-    body.error = to_string(refusal, config_path);
+    body.error = to_string(outcome.error, config_path);
     return read;
   }
-  for (const ConfigNote& note : notes) body.say(to_string(note, config_path));
-  const Status status = body.begin(config);
+  for (const ConfigNote& note : outcome.notes) body.say(to_string(note, config_path));
+  const Status status = body.begin(outcome.config);
   return status == Status::ok ? status : body.fail(status);
 }
 

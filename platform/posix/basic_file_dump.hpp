@@ -75,24 +75,22 @@ class BasicFileDump {
   [[nodiscard]] Status start(const char* config_path, const ConfigContext& context = {}) {
     if (kit_.session().initialised()) return fail(Status::already_initialised);
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
-    DumpConfig config;
-    ConfigError refusal;
-    std::vector<ConfigNote> notes;
+    ConfigOutcome outcome;
+    const DumpConfig& config = outcome.config;
     // Read once, so that what is told of the text is told of the one in force.
     ConfigText text;
     const bool has_file = (config_path = find_config(config_path).path) != nullptr;
     if (!has_file) config_path = "no config";
-    Status status = has_file ? read_config_file(config_path, text, refusal) : Status::ok;
+    Status status = has_file ? read_config_file(config_path, text, outcome.error) : Status::ok;
     if (has_file && status == Status::ok)
-      status = load_config_text(text.view(), config_path, config_memory_, config, refusal, &notes, context,
-                                check_dump_place);
+      status = load_config_text(text.view(), config_path, config_memory_, outcome, context, check_dump_place);
     if (status != Status::ok) {
-      error_ = to_string(refusal, config_path);
+      error_ = to_string(outcome.error, config_path);
       return status;
     }
     ProcessEnvironment environment(true);
-    status = follow_environment(environment, config_memory_, config, &notes);
-    for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
+    status = follow_environment(environment, config_memory_, outcome);
+    for (const ConfigNote& note : outcome.notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
     const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0 ||
                        config.options.dump_on_crash;

@@ -110,14 +110,9 @@ bool read_seal_key_file(std::string_view path, std::span<std::byte, kSealKeyByte
 /// Loads one config, and the file that it names.
 class ConfigLoader {
  public:
-  ConfigLoader(ConfigMemory& memory, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
-               const ConfigContext& context, DumpPathCheck check_path = check_dump_path)
-      : memory_(memory),
-        config_(config),
-        error_(error),
-        notes_(notes),
-        context_(context),
-        check_path_(check_path) {
+  ConfigLoader(ConfigMemory& memory, ConfigOutcome& outcome, const ConfigContext& context,
+               DumpPathCheck check_path = check_dump_path)
+      : memory_(memory), outcome_(outcome), context_(context), check_path_(check_path) {
     if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
     context_.ge_dump = context_.ge_dump || variable("ENABLE_MS_GE_DUMP") == "1";
     context_.acl_file = &acl_file_;
@@ -125,14 +120,12 @@ class ConfigLoader {
     if (context_.seal == nullptr) context_.seal = seal_reader();
     if (context_.triggers == nullptr) context_.triggers = trigger_reader();
     if (context_.read_seal_key == nullptr) context_.read_seal_key = read_seal_key_file;
-    config_ = {};
-    error_ = {};
-    if (notes_ != nullptr) notes_->clear();
+    outcome_ = {};
   }
 
   Status load_file(const char* path) {
     ConfigText text;
-    const Status status = read_config_file(path, text, error_);
+    const Status status = read_config_file(path, text, outcome_.error);
     return status == Status::ok ? load_text(text.view(), path) : status;
   }
 
@@ -140,9 +133,9 @@ class ConfigLoader {
     ConfigMemory loaded;
     loaded.size_ = config_memory_bytes(text.size());
     loaded.bytes_.reset(new (std::nothrow) std::byte[loaded.size_]);
-    if (loaded.bytes_ == nullptr) return refuse_large(error_, name);
+    if (loaded.bytes_ == nullptr) return refuse_large(outcome_.error, name);
     Arena arena({loaded.bytes_.get(), loaded.size_});
-    const Status parsed = parse_config(text, arena, check_path_, config_, error_, notes_, context_);
+    const Status parsed = parse_config({text, arena, check_path_, context_, true}, outcome_);
     if (parsed != Status::ok) return parsed;
     if (!acl_file_.empty()) {
       const Status named = load_named(loaded);
@@ -158,44 +151,38 @@ class ConfigLoader {
     ConfigContext context = context_;
     context.dialect = ConfigDialect::acl;
     ConfigMemory named_memory;
-    DumpConfig named;
-    std::vector<ConfigNote> notes;
-    ConfigLoader loader(named_memory, named, error_, notes_ == nullptr ? nullptr : &notes, context,
-                        check_path_);
+    ConfigOutcome named;
+    ConfigLoader loader(named_memory, named, context, check_path_);
     if (const Status status = loader.load_file(acl_file_.c_str()); status != Status::ok) {
-      error_.file = acl_file_;
-      config_ = {};
-      if (notes_ != nullptr) notes_->clear();
+      named.error.file = acl_file_;
+      outcome_ = std::move(named);
       return status;
     }
-    if (config_.asked) return Status::ok;
-    config_ = named;
+    if (outcome_.config.asked) return Status::ok;
+    outcome_.config = named.config;
     loaded = std::move(named_memory);
-    for (ConfigNote& note : notes) {
+    for (ConfigNote& note : named.notes) {
       note.file = acl_file_;
-      notes_->push_back(std::move(note));
+      outcome_.notes.push_back(std::move(note));
     }
     return Status::ok;
   }
 
   ConfigMemory& memory_;
-  DumpConfig& config_;
-  ConfigError& error_;
-  std::vector<ConfigNote>* notes_;
+  ConfigOutcome& outcome_;
   ConfigContext context_;
   DumpPathCheck check_path_;
   std::string acl_file_;
 };
 
-Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                        std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return ConfigLoader(memory, config, error, notes, context).load_file(path);
+Status load_config_file(const char* path, ConfigMemory& memory, ConfigOutcome& outcome,
+                        const ConfigContext& context) {
+  return ConfigLoader(memory, outcome, context).load_file(path);
 }
 
-Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
-                        ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context,
-                        DumpPathCheck check_path) {
-  return ConfigLoader(memory, config, error, notes, context, check_path).load_text(text, name);
+Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, ConfigOutcome& outcome,
+                        const ConfigContext& context, DumpPathCheck check_path) {
+  return ConfigLoader(memory, outcome, context, check_path).load_text(text, name);
 }
 
 FoundConfig find_config(const char* path) {
@@ -206,18 +193,18 @@ FoundConfig find_config(const char* path) {
   return {};
 }
 
-Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                             std::vector<ConfigNote>* notes, const ConfigContext& context) {
+Status load_mindspore_config(ConfigMemory& memory, ConfigOutcome& outcome, const ConfigContext& context) {
   ConfigContext of_dialect = context;
   const bool is_lite = context.dialect == ConfigDialect::mindspore_lite;
   if (!is_lite) of_dialect.dialect = ConfigDialect::mindspore;
-  ConfigLoader loader(memory, config, error, notes, of_dialect);
+  ConfigLoader loader(memory, outcome, of_dialect);
   const std::string named(variable("MINDSPORE_DUMP_CONFIG"));
   if (named.empty()) return Status::ok;
   char path[PATH_MAX];
-  if (::realpath(named.c_str(), path) == nullptr) return refuse_unreadable(error, named.c_str(), errno);
+  if (::realpath(named.c_str(), path) == nullptr)
+    return refuse_unreadable(outcome.error, named.c_str(), errno);
   if (!is_lite && !std::string_view(path).ends_with(".json"))
-    return refuse(error, ConfigFault::unreadable, path, "must have a name that ends with .json");
+    return refuse(outcome.error, ConfigFault::unreadable, path, "must have a name that ends with .json");
   return loader.load_file(path);
 }
 

@@ -2,10 +2,8 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "opdump/config/parse.hpp"
-#include "platform/posix/impl/dump_path.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -40,23 +38,22 @@ class ConfigMemory {
   std::unique_ptr<char[]> kept_;
 };
 
-/// Reads the config file `path` and checks its dump path with `check_dump_path`. `config_refused` with `error` filled
+/// Reads the config file `path` and checks its dump path with `check_dump_path`. `config_refused` with the error filled
 /// when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or when its text is
-/// refused; `config` is then inactive and `memory` is as it was. On success `memory` holds the bytes of the new
-/// config, and what it held before is freed: give another one while a config of it is in use. `notes` and `context`
-/// as `parse_config`, with three additions: without a `diagnostic_path` the environment variable
+/// refused; the config is then inactive and `memory` is as it was. On success `memory` holds the bytes of the new
+/// config, and what it held before is freed: give another one while a config of it is in use. Notes are kept.
+/// `context` as for `parse_config`, with three additions: without a `diagnostic_path` the environment variable
 /// MS_DIAGNOSTIC_DATA_PATH is taken; ENABLE_MS_GE_DUMP=1 also sets `ge_dump`; and torchair's `dump_config_path` is
 /// read here, so that `acl_file` is not used. Error and notes then name that file. For boot: allocates.
-Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                        std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
+Status load_config_file(const char* path, ConfigMemory& memory, ConfigOutcome& outcome,
+                        const ConfigContext& context = {});
 
 /// The reader of the key files that a config names, see `ConfigContext::read_seal_key`.
 bool read_seal_key_file(std::string_view path, std::span<std::byte, 32> key, std::string& reason);
 
 /// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in errors.
-Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
-                        ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
-                        const ConfigContext& context = {}, DumpPathCheck check_path = check_dump_path);
+Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, ConfigOutcome& outcome,
+                        const ConfigContext& context, DumpPathCheck check_path);
 
 struct FoundConfig {
   const char* path = nullptr;  ///< null: there is none
@@ -71,8 +68,7 @@ FoundConfig find_config(const char* path);
 /// `ok` and an inactive config when the variable is not set or empty. Also refuses a file whose name does not
 /// end with .json, and any other dialect. With `ConfigDialect::mindspore_lite` in `context` it is the config of
 /// MindSpore Lite's benchmark tool, whatever the name ends with.
-Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                             std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
+Status load_mindspore_config(ConfigMemory& memory, ConfigOutcome& outcome, const ConfigContext& context = {});
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -23,9 +23,9 @@ bool can_be_made(std::string path) {
   }
 }
 
-void note(std::vector<ConfigNote>* notes, std::string_view key, std::string text) {
-  if (notes == nullptr || notes->size() >= kMaxConfigNotes) return;
-  notes->push_back({.key = std::string(key), .text = std::move(text), .line = 0, .column = 0, .file = {}});
+void note(std::vector<ConfigNote>& notes, std::string_view key, std::string text) {
+  if (notes.size() >= kMaxConfigNotes) return;
+  notes.push_back({.key = std::string(key), .text = std::move(text), .line = 0, .column = 0, .file = {}});
 }
 
 }  // namespace
@@ -41,8 +41,9 @@ bool ProcessEnvironment::usable(std::string_view directory) {
   return make_directories(path) == 0 && check_dump_path(path, reason);
 }
 
-Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
-                          std::vector<ConfigNote>* notes) {
+Status follow_environment(Environment& environment, ConfigMemory& memory, ConfigOutcome& outcome) {
+  DumpConfig& config = outcome.config;
+  std::vector<ConfigNote>& notes = outcome.notes;
   if (config.form.layout != Layout::cann) return Status::ok;
   const ExceptionPlan plan = plan_exceptions(config, environment);
   for (std::size_t i = 0; i < plan.ignored_count; ++i) {

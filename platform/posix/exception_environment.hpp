@@ -1,6 +1,4 @@
 #pragma once
-#include <vector>
-
 #include "opdump/config/environment.hpp"
 #include "opdump/config/parse.hpp"
 #include "platform/posix/config_file.hpp"
@@ -21,13 +19,12 @@ class ProcessEnvironment final : public Environment {
   const bool makes_directories_;
 };
 
-/// Changes `config`, an acl.json whose bytes `memory` holds, as CANN does in `environment`: the directory of
-/// an exception dump is that of `plan_exceptions`, and a config that asks for nothing dumps exceptions when a
-/// variable asks for them. `notes`, if given, gets what a variable has changed, and which variables have no
-/// effect: unknown scenes, unusable directories, exceptions besides another dump. `no_memory` with `config`
+/// Changes the config of `outcome`, an acl.json whose bytes `memory` holds, as CANN does in `environment`: the
+/// directory of an exception dump is that of `plan_exceptions`, and a config that asks for nothing dumps
+/// exceptions when a variable asks for them. The notes get what a variable has changed, and which variables have
+/// no effect: unknown scenes, unusable directories, exceptions besides another dump. `no_memory` with the config
 /// as it was. Configs of other layouts stay as they are. For boot: allocates.
-Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
-                          std::vector<ConfigNote>* notes = nullptr);
+Status follow_environment(Environment& environment, ConfigMemory& memory, ConfigOutcome& outcome);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

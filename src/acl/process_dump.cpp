@@ -262,19 +262,16 @@ void ProcessDump::note_line(const std::string& line) {
 /// Reads, checks and applies a config.
 aclError ProcessDump::use_config(const char* path) {
   auto memory = std::make_unique<posix::ConfigMemory>();
-  DumpConfig config;
-  ConfigError refusal;
+  ConfigOutcome outcome;
   // Who wrote for CANN gets what CANN would do as far as this build goes, and is told of the rest.
-  std::vector<ConfigNote> notes;
-  const ConfigContext context = {.nano = product_ == Product::nano};
-  if (posix::load_config_file(path, *memory, config, refusal, &notes, context) != Status::ok)
-    return fail(acl_error(refusal), to_string(refusal, path));
+  if (posix::load_config_file(path, *memory, outcome, {.nano = product_ == Product::nano}) != Status::ok)
+    return fail(acl_error(outcome.error), to_string(outcome.error, path));
   posix::ProcessEnvironment environment(true);
-  if (const Status status = posix::follow_environment(environment, *memory, config, &notes);
-      status != Status::ok)
+  if (const Status status = posix::follow_environment(environment, *memory, outcome); status != Status::ok)
     return fail(ACL_ERROR_BAD_ALLOC, std::string(path) + ": " + std::string(to_string(status)));
   error_.clear();
-  for (const ConfigNote& note : notes) note_line(to_string(note, path));
+  for (const ConfigNote& note : outcome.notes) note_line(to_string(note, path));
+  const DumpConfig& config = outcome.config;
   if (!config.asked) return ACL_SUCCESS;
   const char* const refused = config.options.history_steps != 0 ? "history_steps: dumps are written at once"
                               : config.options.dump_on_crash    ? "on_crash: no signal is handled"

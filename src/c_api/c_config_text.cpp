@@ -2,6 +2,7 @@
 
 #include "opdump/config/parse.hpp"
 #include "platform/posix/config_file.hpp"
+#include "platform/posix/impl/dump_path.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/c_api/c_text.hpp"
 #include "src/c_api/config_text.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 /// `keeps_text`: the text stays as long as the config; else what refers to it is copied.
 Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_text,
-             const OptionReader* triggers, opdump_config*& config, ConfigError& error) {
+             const OptionReader* triggers, opdump_config*& config, ConfigOutcome& outcome) {
   c_api::HandleMemory room(memory, bytes);
   opdump_config* const made = room.take<opdump_config>();
   if (room.full()) return Status::no_memory;
@@ -31,10 +32,10 @@ Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_
   context.read_seal_key = posix::read_seal_key_file;
   if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH"))
     context.diagnostic_path = path;
-  const Status status =
-      parse_config(text, arena, posix::check_dump_path, made->config, error, nullptr, context);
+  const Status status = parse_config({text, arena, posix::check_dump_path, context}, outcome);
+  made->config = outcome.config;
   if (status == Status::ok) config = made;
-  return error.fault == ConfigFault::no_memory ? Status::no_memory : status;
+  return outcome.error.fault == ConfigFault::no_memory ? Status::no_memory : status;
 }
 
 }  // namespace
@@ -46,8 +47,9 @@ opdump_status c_api::parse_config_text(void* memory, std::size_t bytes, std::str
   if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *config = nullptr;
   if (text.data() == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  ConfigError error;
-  const Status status = parse(memory, bytes, text, true, triggers, *config, error);
+  ConfigOutcome outcome;
+  const ConfigError& error = outcome.error;
+  const Status status = parse(memory, bytes, text, true, triggers, *config, outcome);
   if (error.fault != ConfigFault::none) c_api::give_text(to_string(error, "config"), message, message_bytes);
   return c_api::to_c(status);
 }
@@ -61,9 +63,10 @@ opdump_status c_api::read_config_text(void* memory, std::size_t bytes, const cha
   path = posix::find_config(path).path;
   if (path == nullptr) return OPDUMP_ERR_NOT_FOUND;
   posix::ConfigText text;
-  ConfigError error;
+  ConfigOutcome outcome;
+  ConfigError& error = outcome.error;
   Status status = posix::read_config_file(path, text, error);
-  if (status == Status::ok) status = parse(memory, bytes, text.view(), false, triggers, *config, error);
+  if (status == Status::ok) status = parse(memory, bytes, text.view(), false, triggers, *config, outcome);
   if (error.fault != ConfigFault::none) c_api::give_text(to_string(error, path), message, message_bytes);
   return c_api::to_c(status);
 }

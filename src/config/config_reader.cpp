@@ -113,32 +113,25 @@ void note_repeated_keys(const JsonNode& node, const KeyPath& path, Refusal& refu
 /// One text on its way to a config.
 class ConfigReader {
  public:
-  ConfigReader(std::string_view text, const LinkedDialects& linked, const ConfigContext& context,
-               Arena& memory, DumpPathCheck check_path, Refusal& refusal)
-      : text_(text),
-        linked_(linked),
-        context_(context),
-        memory_(memory),
-        check_path_(check_path),
-        refusal_(refusal) {}
+  ConfigReader(const LinkedDialects& linked, Reading& reading) : linked_(linked), reading_(reading) {}
 
-  bool read(DumpConfig& config) {
-    if (text_.empty() && reads_as_cann(context_.dialect)) return true;
-    if (text_.size() > kMaxConfigBytes)
-      return refusal_.refuse(ConfigFault::unreadable, 0, "",
-                             joined({decimal(text_.size()), " bytes long, and at most ",
+  bool read() {
+    const std::string_view text = reading_.input.text;
+    if (text.empty() && reads_as_cann(reading_.input.context.dialect)) return true;
+    if (text.size() > kMaxConfigBytes)
+      return reading_.refuse(ConfigFault::unreadable, 0, "",
+                             joined({decimal(text.size()), " bytes long, and at most ",
                                      decimal(kMaxConfigBytes), " are allowed"}));
-    if (linked_.plan != nullptr && linked_.plan->is_one(text_))
-      return linked_.plan->read(text_, memory_, check_path_, config, refusal_);
-    const std::size_t too_deep = find_too_deep(text_);
+    if (linked_.plan != nullptr && linked_.plan->is_one(text)) return linked_.plan->read(reading_);
+    const std::size_t too_deep = find_too_deep(text);
     JsonTree tree;
-    const bool parsed = tree.parse(text_, refusal_);
-    const ConfigDialect dialect = parsed ? dialect_of(tree.root()) : context_.dialect;
+    const bool parsed = tree.parse(text, reading_);
+    const ConfigDialect dialect = parsed ? dialect_of(tree.root()) : reading_.input.context.dialect;
     if (reads_as_cann(dialect) && too_deep != std::string_view::npos)
-      return refusal_.refuse(
+      return reading_.refuse(
           ConfigFault::too_deep, too_deep, "",
           "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
-    return parsed && read_root(tree.root(), dialect, config);
+    return parsed && read_root(tree.root(), dialect);
   }
 
  private:
@@ -147,66 +140,64 @@ class ConfigReader {
   }
 
   ConfigDialect dialect_of(const JsonNode& root) const {
-    if (context_.dialect != ConfigDialect::by_key) return context_.dialect;
+    if (reading_.input.context.dialect != ConfigDialect::by_key) return reading_.input.context.dialect;
     std::size_t dialect = 0;
     while (dialect < kDialectKeys.size() && root.member(kDialectKeys[dialect]) == nullptr) ++dialect;
     if (dialect == kDialectKeys.size()) return ConfigDialect::by_key;
-    const bool lite = dialect == 1 && context_.mindspore == MindSporeMode::by_file && is_lite(root);
+    const bool lite =
+        dialect == 1 && reading_.input.context.mindspore == MindSporeMode::by_file && is_lite(root);
     return lite ? ConfigDialect::mindspore_lite : static_cast<ConfigDialect>(dialect + 1);
   }
 
-  bool read_root(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
-    if (root.type() != JsonType::object && refusal_.takes_notes())
-      refusal_.note(root.offset(), "the whole text",
+  bool read_root(const JsonNode& root, ConfigDialect dialect) {
+    if (root.type() != JsonType::object && reading_.takes_notes())
+      reading_.note(root.offset(), "the whole text",
                     joined({to_string(root.type()), ", which switches nothing on: a config is an object"}));
-    if (refusal_.takes_notes()) note_repeated_keys(root, {}, refusal_);
+    if (reading_.takes_notes()) note_repeated_keys(root, {}, reading_);
     const JsonNode* options = root.member("opdump");
     const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
                                options->member("history_steps") != nullptr;
-    if (!read_dialect(root, dialect, keeps_history, config) ||
-        (options != nullptr && !OptionsJson(*options, memory_, refusal_, context_).read(config)))
+    if (!read_dialect(root, dialect, keeps_history) ||
+        (options != nullptr && !OptionsJson(*options, reading_).read(reading_.config)))
       return false;
     // In CANN's layout only torchair has a folder for the rank.
-    if (dialect == ConfigDialect::mindspore && config.form.layout == Layout::cann) config.form.world_size = 0;
+    if (dialect == ConfigDialect::mindspore && reading_.config.form.layout == Layout::cann)
+      reading_.config.form.world_size = 0;
     return true;
   }
 
-  bool read_dialect(const JsonNode& root, ConfigDialect dialect, bool keeps_history, DumpConfig& config) {
+  bool read_dialect(const JsonNode& root, ConfigDialect dialect, bool keeps_history) {
     switch (dialect) {
       case ConfigDialect::mindspore:
         if (linked_.mindspore == nullptr) return refuse_unlinked(root, dialect);
-        return linked_.mindspore(root, context_, memory_, config, refusal_);
+        return linked_.mindspore(root, reading_);
       case ConfigDialect::torchair:
         if (linked_.torchair == nullptr) return refuse_unlinked(root, dialect);
-        return linked_.torchair(root, context_, memory_, check_path_, config, refusal_);
+        return linked_.torchair(root, reading_);
       case ConfigDialect::mindspore_lite:
         if (linked_.lite == nullptr) return refuse_unlinked(root, dialect);
-        return linked_.lite(root, memory_, config, refusal_);
+        return linked_.lite(root, reading_);
       case ConfigDialect::by_key:
       case ConfigDialect::acl:
         break;
     }
     if (const JsonNode* dump = root.member(kDialectKeys[0])) {
       if (linked_.acl == nullptr) return refuse_unlinked(root, ConfigDialect::acl);
-      return linked_.acl(*dump, keeps_history, context_.nano, memory_, check_path_, config, refusal_);
+      return linked_.acl(*dump, keeps_history, reading_);
     }
-    note_misspelt_key(root, refusal_);
+    note_misspelt_key(root, reading_);
     return true;
   }
 
   bool refuse_unlinked(const JsonNode& root, ConfigDialect dialect) {
     const std::size_t index = static_cast<std::size_t>(dialect) - 1;
     const JsonNode* const node = root.member(kDialectKeys[index]);
-    return refusal_.refuse(ConfigFault::not_in_list, node != nullptr ? node->key_offset() : root.offset(),
+    return reading_.refuse(ConfigFault::not_in_list, node != nullptr ? node->key_offset() : root.offset(),
                            kDialectKeys[index], unlinked_text(dialect, linked_));
   }
 
-  std::string_view text_;
   const LinkedDialects& linked_;
-  const ConfigContext& context_;
-  Arena& memory_;
-  DumpPathCheck check_path_;
-  Refusal& refusal_;
+  Reading& reading_;
 };
 
 }  // namespace
@@ -222,12 +213,8 @@ std::string unlinked_text(ConfigDialect dialect, const LinkedDialects& linked) {
                  kDialectOptions[index], " among them"});
 }
 
-Status parse_linked(std::string_view text, const LinkedDialects& linked, Arena& memory,
-                    DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
-                    std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return finish(text, config, error, notes, [&](DumpConfig& read, Refusal& refusal) {
-    return ConfigReader(text, linked, context, memory, check_path, refusal).read(read);
-  });
+Status parse_linked(const LinkedDialects& linked, const ConfigInput& input, ConfigOutcome& outcome) {
+  return finish(input, outcome, [&](Reading& reading) { return ConfigReader(linked, reading).read(); });
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -10,8 +10,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 // In a file of its own, so that a program that calls only `parse_acl_config` links no other dialect.
-Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                    ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+Status parse_config(const ConfigInput& input, ConfigOutcome& outcome) {
   static constexpr config::PlanReader kPlan = {is_plan, config::read_plan};
   static constexpr config::LinkedDialects kLinked = [] {
     config::LinkedDialects linked = {.plan = &kPlan};
@@ -21,7 +20,7 @@ Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_pa
     if constexpr (config::is_built(ConfigDialect::mindspore_lite)) linked.lite = config::read_lite_json;
     return linked;
   }();
-  return config::parse_linked(text, kLinked, memory, check_path, config, error, notes, context);
+  return config::parse_linked(kLinked, input, outcome);
 }
 
 }  // namespace OPDUMP_NAMESPACE

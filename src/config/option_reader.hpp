@@ -9,9 +9,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// does not link it.
 struct OptionReader {
   /// Reads its keys of `options`, at least one of which is there. All keys that every program reads are in
-  /// `config` by then. False: refused.
-  bool (*read)(const config::JsonNode& options, const ConfigContext& context, Arena& memory,
-               config::Refusal& refusal, DumpConfig& config);
+  /// the config by then. False: refused.
+  bool (*read)(const config::JsonNode& options, config::Reading& reading);
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -107,7 +107,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config) && read_optional(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_optional();
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -137,15 +137,15 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   return true;
 }
 
-bool OptionsJson::read_optional(DumpConfig& config) {
+bool OptionsJson::read_optional() {
   const OptionReader* last = nullptr;
   for (const OptionalKey& optional : kOptionalKeys) {
     const JsonNode* const node = node_.member(optional.key);
     if (node == nullptr) continue;
-    const OptionReader* const reader = build::kLean ? nullptr : context_.*optional.reader;
+    const OptionReader* const reader = build::kLean ? nullptr : reading_.input.context.*optional.reader;
     if (reader == nullptr)
       return refuse(ConfigFault::conflict, *node, kOpdump.key(optional.key), optional.why);
-    if (reader != last && !reader->read(node_, context_, memory_, refusal_, config)) return false;
+    if (reader != last && !reader->read(node_, reading_)) return false;
     last = reader;
   }
   return true;
@@ -170,7 +170,7 @@ bool OptionsJson::settle_layout(DumpConfig& config) {
 bool OptionsJson::check_keys() {
   for (const JsonNode* member = node_.first(); member != nullptr; member = member->next()) {
     if (position_of(member->key(), kOptionKeys) != kOptionKeys.size()) continue;
-    return refusal_.refuse(
+    return reading_.refuse(
         ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()),
         joined({"unknown key", belongs_in(member->key(), {kKeysOfDump, kKeysOfList}),
                 "; allowed: ", listed(kOptionKeys), did_you_mean(member->key(), kOptionKeys)}));

@@ -9,8 +9,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
-  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, const ConfigContext& context)
-      : NodeReader(memory, refusal), node_(node), context_(context) {}
+  OptionsJson(const JsonNode& node, Reading& reading) : NodeReader(reading), node_(node) {}
 
   /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
@@ -21,7 +20,7 @@ class OptionsJson : NodeReader {
   bool check_keys();
   bool settle_layout(DumpConfig& config);
   bool settle_digest(DumpConfig& config);
-  bool read_optional(DumpConfig& config);
+  bool read_optional();
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 
@@ -36,7 +35,6 @@ class OptionsJson : NodeReader {
   void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
-  const ConfigContext& context_;
   bool good_ = true;  ///< nothing was refused
 };
 

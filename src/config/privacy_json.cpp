@@ -45,7 +45,7 @@ bool PrivacyJson::read(DumpConfig& config) {
   if (count(list) > kMaxRules)
     return refuse(ConfigFault::invalid_value, *list, at,
                   "more than " + std::to_string(kMaxRules) + " rules: join some by patterns");
-  const auto rules = memory_.array<PrivacyRule>(count(list));
+  const auto rules = memory().array<PrivacyRule>(count(list));
   if (!rules.ok()) return no_memory(*list, at);
   config.privacy = rules.value();
   PrivacyRule* next = rules.value().data();
@@ -61,7 +61,7 @@ bool PrivacyJson::read(DumpConfig& config) {
 bool PrivacyJson::read_rule(const JsonNode& node, const KeyPath& at, const DumpConfig& config,
                             PrivacyRule& rule) {
   if (!check_type(&node, JsonType::object, at)) return false;
-  const auto names = memory_.array<NamePattern>(3);
+  const auto names = memory().array<NamePattern>(3);
   if (!names.ok()) return no_memory(node, at);
   rule.names = names.value();
   PrivacyNumbers numbers;
@@ -69,7 +69,7 @@ bool PrivacyJson::read_rule(const JsonNode& node, const KeyPath& at, const DumpC
     const std::string_view key = member->key();
     const KeyPath key_at = at.key(key);
     if (std::find(kRuleKeys.begin(), kRuleKeys.end(), key) == kRuleKeys.end())
-      return refusal_.refuse(
+      return reading_.refuse(
           ConfigFault::not_in_list, member->key_offset(), key_at,
           joined({"unknown key; allowed: ", listed(kRuleKeys), did_you_mean(key, kRuleKeys)}));
     if (node.member(key) != member)
@@ -147,7 +147,7 @@ bool PrivacyJson::read_crop(const JsonNode& node, const KeyPath& at, PrivacyRule
   if (count(&node) > kMaxRank)
     return refuse(ConfigFault::invalid_value, node, at,
                   "no tensor has more than " + std::to_string(kMaxRank) + " axes");
-  const auto ranges = memory_.array<StepRange>(count(&node));
+  const auto ranges = memory().array<StepRange>(count(&node));
   if (!ranges.ok()) return no_memory(node, at);
   rule.crop = ranges.value();
   StepRange* next = ranges.value().data();
@@ -188,9 +188,9 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 const OptionReader* privacy_reader() {
-  static constexpr OptionReader kReader = {
-      [](const config::JsonNode& options, const ConfigContext&, Arena& memory, config::Refusal& refusal,
-         DumpConfig& config) { return config::PrivacyJson(options, memory, refusal).read(config); }};
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, config::Reading& reading) {
+    return config::PrivacyJson(options, reading).read(reading.config);
+  }};
   return &kReader;
 }
 

@@ -12,8 +12,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// rule that is not understood, or can never count, refuses the config.
 class PrivacyJson : GlobReader {
  public:
-  PrivacyJson(const JsonNode& options, Arena& memory, Refusal& refusal)
-      : GlobReader(memory, refusal), options_(options) {}
+  PrivacyJson(const JsonNode& options, Reading& reading) : GlobReader(reading), options_(options) {}
 
   bool read(DumpConfig& config);
 

@@ -52,22 +52,31 @@ class Refusal {
   std::vector<ConfigNote>* notes_;
 };
 
-/// Runs `read`, which fills a config or refuses `text`, and leaves the state that `parse_config` promises.
+/// A config while it is read: what it is read from, and what it becomes.
+struct Reading : Refusal {
+  Reading(const ConfigInput& from, ConfigOutcome& to)
+      : Refusal(from.text, to.error, from.wants_notes ? &to.notes : nullptr),
+        input(from),
+        config(to.config) {}
+
+  const ConfigInput& input;
+  DumpConfig& config;
+};
+
+/// Runs `read`, which fills a config or refuses it, and leaves the state that `parse_config` promises.
 template <class Read>
-Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
-              Read read) {
-  config = {};
-  error = {};
-  if (notes != nullptr) notes->clear();
-  Refusal refusal(text, error, notes);
-  DumpConfig filled;
-  if (!read(filled, refusal)) {
-    if (notes != nullptr) notes->clear();
-    return Status::config_refused;
+Status finish(const ConfigInput& input, ConfigOutcome& outcome, Read read) {
+  outcome.config = {};
+  outcome.error = {};
+  outcome.notes.clear();
+  Reading reading(input, outcome);
+  if (read(reading)) {
+    outcome.error = {};
+    return Status::ok;
   }
-  error = {};
-  config = filled;
-  return Status::ok;
+  outcome.config = {};
+  outcome.notes.clear();
+  return Status::config_refused;
 }
 
 /// The parts, one after another. Takes less code than a sum of strings at each of its many callers.

@@ -17,12 +17,13 @@ bool SealJson::read(DumpConfig& config) {
   if (node.text().empty()) return empty(node, path, ": name a public key");
   std::array<std::byte, kSealKeyBytes> key;
   if (!read_seal_digits(node.text(), key)) {
-    if (read_key_ == nullptr)
+    const SealKeyReader read_key = reading_.input.context.read_seal_key;
+    if (read_key == nullptr)
       return refuse(ConfigFault::invalid_value, node, path,
                     "no public key of X25519, and no file is read here: give 64 hexadecimal digits, or 44 "
                     "letters of base64");
     std::string reason;
-    if (!read_key_(node.text(), key, reason)) return refuse(ConfigFault::invalid_value, node, path, reason);
+    if (!read_key(node.text(), key, reason)) return refuse(ConfigFault::invalid_value, node, path, reason);
   }
   if (const std::string_view why = seal_conflict(config); !why.empty())
     return refuse(ConfigFault::conflict, node, path, why);
@@ -43,9 +44,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 const OptionReader* seal_reader() {
-  static constexpr OptionReader kReader = {[](const config::JsonNode& options, const ConfigContext& context,
-                                              Arena& memory, config::Refusal& refusal, DumpConfig& config) {
-    return config::SealJson(options, memory, refusal, context.read_seal_key).read(config);
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, config::Reading& reading) {
+    return config::SealJson(options, reading).read(reading.config);
   }};
   return &kReader;
 }

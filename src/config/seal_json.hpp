@@ -8,14 +8,12 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads "seal" of the "opdump" object, whose other keys have been read.
 class SealJson : NodeReader {
  public:
-  SealJson(const JsonNode& options, Arena& memory, Refusal& refusal, SealKeyReader read_key)
-      : NodeReader(memory, refusal), options_(options), read_key_(read_key) {}
+  SealJson(const JsonNode& options, Reading& reading) : NodeReader(reading), options_(options) {}
 
   bool read(DumpConfig& config);
 
  private:
   const JsonNode& options_;
-  SealKeyReader read_key_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

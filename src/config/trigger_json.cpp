@@ -56,7 +56,7 @@ bool TriggerJson::read(DumpConfig& config) {
     return refuse(ConfigFault::invalid_value, *list, at,
                   "more than " + decimal(kMostTriggers) + " triggers: join some by patterns");
   if (!check_config(*list, config)) return false;
-  const auto rules = memory_.array<TriggerRule>(count(list));
+  const auto rules = memory().array<TriggerRule>(count(list));
   if (!rules.ok()) return no_memory(*list, at);
   TriggerRule* next = rules.value().data();
   if (!check_each(list, at, [&](const JsonNode& node, const KeyPath& node_at) {
@@ -76,7 +76,7 @@ bool TriggerJson::read_limits(const JsonNode& node, DumpOptions& options) {
   for (const JsonNode* member = node.first(); member != nullptr; member = member->next()) {
     const KeyPath key_at = at.key(member->key());
     if (position_of(member->key(), kLimitKeys) == kLimitKeys.size())
-      return refusal_.refuse(
+      return reading_.refuse(
           ConfigFault::not_in_list, member->key_offset(), key_at,
           joined({"unknown key; allowed: ", listed(kLimitKeys), did_you_mean(member->key(), kLimitKeys)}));
     if (node.member(member->key()) != member)
@@ -107,7 +107,7 @@ bool TriggerJson::check_keys(const JsonNode& node, const KeyPath& at) {
   for (const JsonNode* member = node.first(); member != nullptr; member = member->next()) {
     const std::string_view key = member->key();
     if (position_of(key, kTriggerKeys) == kTriggerKeys.size())
-      return refusal_.refuse(
+      return reading_.refuse(
           ConfigFault::not_in_list, member->key_offset(), at.key(key),
           joined({"unknown key; allowed: ", listed(kTriggerKeys), did_you_mean(key, kTriggerKeys)}));
     if (node.member(key) != member)
@@ -168,7 +168,7 @@ bool TriggerJson::read_names(const JsonNode& node, const KeyPath& at, const Dump
       !has_none(node, at, {"input", "output"}, "does not go with \"failure\", which is of an operator"))
     return false;
   if (model == nullptr && op == nullptr) return true;
-  const auto names = memory_.array<NamePattern>(2);
+  const auto names = memory().array<NamePattern>(2);
   if (!names.ok()) return no_memory(node, at);
   rule.names = names.value();
   if (model != nullptr && !read_pattern(*model, at.key("model"), names.value()[0])) return false;
@@ -277,9 +277,9 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 const OptionReader* trigger_reader() {
-  static constexpr OptionReader kReader = {
-      [](const config::JsonNode& options, const ConfigContext&, Arena& memory, config::Refusal& refusal,
-         DumpConfig& config) { return config::TriggerJson(options, memory, refusal).read(config); }};
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, config::Reading& reading) {
+    return config::TriggerJson(options, reading).read(reading.config);
+  }};
   return &kReader;
 }
 

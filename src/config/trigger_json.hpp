@@ -11,8 +11,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// trigger that is not understood, or that can never fire or always does, refuses the config.
 class TriggerJson : GlobReader {
  public:
-  TriggerJson(const JsonNode& options, Arena& memory, Refusal& refusal)
-      : GlobReader(memory, refusal), options_(options) {}
+  TriggerJson(const JsonNode& options, Reading& reading) : GlobReader(reading), options_(options) {}
 
   bool read(DumpConfig& config);
 

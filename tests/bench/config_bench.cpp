@@ -93,11 +93,10 @@ void measure(const Row& row) {
   std::vector<std::uint8_t> bits(ops.size());
   const std::vector<double> ours = least_ns([&] {
     Arena arena(memory);
-    DumpConfig config;
-    ConfigError error;
+    ConfigOutcome outcome;
     ModelPlan plan;
-    check(parse_config(text, arena, nullptr, config, error) == Status::ok);
-    check(resolve_plan(config, model, bits, plan) == Status::ok && plan.matched_ops != 0);
+    check(parse_config({text, arena}, outcome) == Status::ok);
+    check(resolve_plan(outcome.config, model, bits, plan) == Status::ok && plan.matched_ops != 0);
   });
   std::printf("%10zu  %5s  %14.1f", text.size(), row.long_names ? "long" : "short", least(ours) / 1000);
   const std::string what = std::to_string(text.size()) + (row.long_names ? ", long names" : ", short names");

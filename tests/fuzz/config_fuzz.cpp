@@ -22,10 +22,9 @@ void read(std::string_view text, MindSporeMode mode, ConfigDialect dialect = Con
   context.privacy = privacy_reader();
   context.seal = seal_reader();
   context.triggers = trigger_reader();
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
-  const Status status = parse_config(text, arena, nullptr, config, error, &notes, context);
+  ConfigOutcome outcome;
+  const auto& [config, error, notes] = outcome;
+  const Status status = parse_config({text, arena, nullptr, context, true}, outcome);
   fuzz::require((status == Status::ok) == (error.fault == ConfigFault::none));
   fuzz::require(error.fault != ConfigFault::no_memory);
   fuzz::require(error.offset <= text.size() && notes.size() <= kMaxConfigNotes);

@@ -35,16 +35,15 @@ PROGRAM = '''
 int main(int argc, char** argv) {
   static std::byte memory[65536];
   opdump::Arena arena(memory);
-  opdump::DumpConfig config;
-  opdump::ConfigError error;
+  opdump::ConfigOutcome outcome;
   if (argc < 2 || %s) return 0;
-  std::printf("%%s: %%s\\n", error.key.c_str(), error.reason.c_str());
+  std::printf("%%s: %%s\\n", outcome.error.key.c_str(), outcome.error.reason.c_str());
   return 1;
 }
 '''
 NONE = 'argv[1][0] == 0'
-ACL = 'opdump::parse_acl_config(argv[1], arena, nullptr, config, error) == opdump::Status::ok'
-EVERY = 'opdump::parse_config(argv[1], arena, nullptr, config, error) == opdump::Status::ok'
+ACL = 'opdump::parse_acl_config({argv[1], arena}, outcome) == opdump::Status::ok'
+EVERY = 'opdump::parse_config({argv[1], arena}, outcome) == opdump::Status::ok'
 # What each program is called in the table, its call, its dialects, and the most code, in KiB.
 PROGRAMS = {
     '`parse_acl_config` alone': (ACL, ['cann'], 45),

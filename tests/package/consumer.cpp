@@ -13,9 +13,9 @@ int main() {
   constexpr std::string_view kText = R"({"dump": {"dump_path": "out", "dump_list": [{}]}})";
   std::array<std::byte, opdump::config_memory_bytes(kText.size())> memory;
   opdump::Arena arena(memory);
-  opdump::DumpConfig config;
-  opdump::ConfigError error;
-  if (opdump::parse_config(kText, arena, nullptr, config, error) != opdump::Status::ok) {
+  opdump::ConfigOutcome outcome;
+  const auto& [config, error, notes] = outcome;
+  if (opdump::parse_config({kText, arena}, outcome) != opdump::Status::ok) {
     std::printf("%s: %s\n", error.key.c_str(), error.reason.c_str());
     return 1;
   }

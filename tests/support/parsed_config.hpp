@@ -18,7 +18,7 @@ inline bool check_path(std::string_view path, std::string& reason) {
 }
 
 /// A parsed text with the memory its config lies in: as much as `config_memory_bytes` says, if not told otherwise.
-struct ParsedConfig {
+struct ParsedConfig : ConfigOutcome {
   explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path,
                         const ConfigContext& context = {.privacy = privacy_reader(),
                                                         .seal = seal_reader(),
@@ -31,13 +31,10 @@ struct ParsedConfig {
       : memory(memory_bytes) {
     Arena arena(memory);
     config.active = true;
-    status = parse_config(text, arena, check, config, error, &notes, context);
+    status = parse_config({text, arena, check, context, true}, *this);
     used = arena.used();
   }
   std::vector<std::byte> memory;
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
   Status status;
   std::size_t used = 0;
 };

@@ -111,21 +111,17 @@ struct ConfigContext {
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
   std::uint32_t rank = 0;        ///< of this process; if alone, its folder has the device's id
   /// Set to torchair's `dump_config_path` when that key is given and counts; the caller then reads that file
-  /// as an acl.json, and uses it instead of `config`. Null: the file is not read, and a note says so.
+  /// as an acl.json, and uses it instead of this config. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;
   /// An acl.json is for one of CANN's nano products. `dump_scene` is then "normal", "debug" or "exception",
   /// and `dump_data` is "stats" by default. `dump_list` is required for operators, and must be empty for
   /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
-  /// `privacy_reader`, but in a program that is to be small: null refuses "privacy".
-  const OptionReader* privacy = nullptr;
-  /// `seal_reader` of a program that may seal its dumps. Null refuses "seal".
-  const OptionReader* seal = nullptr;
-  /// For a "seal" that names a file. Null: it is refused.
-  SealKeyReader read_seal_key = nullptr;
-  /// `trigger_reader` of a program with a history and triggers. Null refuses "trigger".
-  const OptionReader* triggers = nullptr;
+  const OptionReader* privacy = nullptr;   ///< `privacy_reader`; null, to be small, refuses "privacy"
+  const OptionReader* seal = nullptr;      ///< `seal_reader` if dumps may be sealed; null refuses "seal"
+  SealKeyReader read_seal_key = nullptr;   ///< for a "seal" that names a file; null refuses it
+  const OptionReader* triggers = nullptr;  ///< `trigger_reader` beside a history; null refuses "trigger"
 };
 
 /// What reads "privacy", "seal", and "trigger" with "trigger_limits". Only a program that calls such a
@@ -137,26 +133,35 @@ const OptionReader* trigger_reader();
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are swapped.
 bool is_plan(std::string_view text);
 
-/// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
-/// dialect by its top-level key, and a compiled plan by its first bytes. Returns `config_refused` and fills
-/// `error` when the text is refused; `config` is then inactive. An empty text is a valid config that switches
-/// nothing on. `check_path` may be null: the path is then taken as it is. `notes`, if given, becomes the list
-/// of keys without effect (those that this build does not act on, and unknown ones); show it to the user. For
-/// boot and for hosts: allocates while it runs and frees everything before it returns. Rules: CANN's server
-/// implementation of acl.json, MindSpore 2.5 to 2.7, torchair, MindSpore Lite as of 2025-07. A text of a
-/// dialect that the build leaves out (OPDUMP_DIALECTS) is refused; the error names the dialect.
-[[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
-                                  DumpConfig& config, ConfigError& error,
-                                  std::vector<ConfigNote>* notes = nullptr,
-                                  const ConfigContext& context = {});
+/// A config that is to be read.
+struct ConfigInput {
+  std::string_view text{};
+  Arena& memory;                       ///< for the texts and lists of the DumpConfig
+  DumpPathCheck check_path = nullptr;  ///< null: the path is taken as it is
+  ConfigContext context{};
+  bool wants_notes = false;
+};
 
-/// As `parse_config`, for CANN's acl.json and its "opdump" object only: a text of another dialect is refused,
-/// and so is a compiled plan, as not JSON. A program that calls no other parser links no other dialect; the
-/// README of this folder says what that saves. Of `context` only what is for an acl.json counts.
-[[nodiscard]] Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
-                                      DumpConfig& config, ConfigError& error,
-                                      std::vector<ConfigNote>* notes = nullptr,
-                                      const ConfigContext& context = {});
+/// What became of it.
+struct ConfigOutcome {
+  DumpConfig config{};  ///< inactive when it is refused
+  ConfigError error{};
+  std::vector<ConfigNote> notes{};  ///< if wanted, to be shown to the user; never with an error
+};
+
+/// Turns the text of a config file into a DumpConfig whose texts and lists lie in the input's memory. Recognises the
+/// dialect by its top-level key, and a compiled plan by its first bytes. An empty text is a valid config that switches
+/// nothing on. `config_refused` with the error filled when the text is refused; the config is then inactive, without
+/// notes. What `outcome` held before is gone in any case. For boot and for hosts: allocates while it runs, and leaves
+/// only error and notes on the heap. Rules: CANN's server implementation of acl.json, MindSpore 2.5 to 2.7, torchair,
+/// MindSpore Lite as of 2025-07. A text of a dialect that the build leaves out (OPDUMP_DIALECTS) is refused; the error
+/// names the dialect.
+[[nodiscard]] Status parse_config(const ConfigInput& input, ConfigOutcome& outcome);
+
+/// As `parse_config`, for CANN's acl.json and its "opdump" object only: a text of another dialect is refused, and so
+/// is a compiled plan, as not JSON. A program that calls no other parser links no other dialect; the README of this
+/// folder says what that saves. Of the context only what is for an acl.json counts.
+[[nodiscard]] Status parse_acl_config(const ConfigInput& input, ConfigOutcome& outcome);
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {

@@ -1,12 +1,9 @@
 #pragma once
 #include <optional>
 #include <string_view>
-#include <vector>
 
-#include "opdump/base/arena.hpp"
 #include "opdump/base/status.hpp"
 #include "opdump/config/parse.hpp"
-#include "opdump/types/config.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -25,11 +22,9 @@ struct TorchairConfig {
 };
 
 /// Turns `options` into the config that `{"dump_config": {...}}` with the same values would give. A refusal
-/// has a key but no place. Otherwise as `parse_config`. Source: torchair's own checks.
-[[nodiscard]] Status read_torchair_config(const TorchairConfig& options, Arena& memory,
-                                          DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
-                                          std::vector<ConfigNote>* notes = nullptr,
-                                          const ConfigContext& context = {});
+/// has a key but no place. Otherwise as `parse_config`; the input has no text. Source: torchair's own checks.
+[[nodiscard]] Status read_torchair_config(const TorchairConfig& options, const ConfigInput& input,
+                                          ConfigOutcome& outcome);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

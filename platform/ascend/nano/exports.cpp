@@ -102,12 +102,12 @@ class DeviceDump {
   using Dump = DataDump<HostMemory>;
 
   static bool read_config_at(const char* path, posix::ConfigMemory& memory, DumpConfig& config) {
-    ConfigError refusal;
-    std::vector<ConfigNote> notes;
+    ConfigOutcome outcome;
     const ConfigContext context = {.dialect = ConfigDialect::acl, .nano = true};
-    const Status status = posix::load_config_file(path, memory, config, refusal, &notes, context);
-    for (const ConfigNote& note : notes) say(nullptr, to_string(note, path));
-    if (status != Status::ok) say(nullptr, to_string(refusal, path) + ": no dump");
+    const Status status = posix::load_config_file(path, memory, outcome, context);
+    for (const ConfigNote& note : outcome.notes) say(nullptr, to_string(note, path));
+    if (status != Status::ok) say(nullptr, to_string(outcome.error, path) + ": no dump");
+    config = outcome.config;
     return status == Status::ok;
   }
 

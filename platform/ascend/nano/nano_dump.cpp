@@ -40,15 +40,14 @@ Code NanoDump::init(const char* path) {
 
 bool NanoDump::load_config(const char* path, NanoConfig& config) const {
   if (path == nullptr || *path == '\0') return false;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
+  ConfigOutcome outcome;
   const ConfigContext context = {.dialect = ConfigDialect::acl, .nano = true};
-  if (posix::load_config_file(path, config.memory, config.config, error, &notes, context) != Status::ok) {
-    tell(to_string(error, path) + "; the dump is off");
+  if (posix::load_config_file(path, config.memory, outcome, context) != Status::ok) {
+    tell(to_string(outcome.error, path) + "; the dump is off");
     return false;
   }
-  for (const ConfigNote& note : notes) tell(to_string(note, path));
-  DumpConfig& read = config.config;
+  for (const ConfigNote& note : outcome.notes) tell(to_string(note, path));
+  DumpConfig& read = config.config = outcome.config;
   if (const Status status = posix::make_absolute(read.dump_path, posix::TreeSink::kMaxPathBytes, config.root);
       status != Status::ok) {
     tell(std::string(path) + ": dump_path below the working directory: " + std::string(to_string(status)) +

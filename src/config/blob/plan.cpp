@@ -45,23 +45,25 @@ PlanFault fault_of(Status status) {
 
 inline namespace OPDUMP_NAMESPACE {
 
-bool read_plan(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-               Refusal& refusal) {
-  const Result<std::string_view> copy = memory.text(text);
+bool read_plan(Reading& reading) {
+  Arena& memory = reading.input.memory;
+  DumpConfig& config = reading.config;
+  const DumpPathCheck check_path = reading.input.check_path;
+  const Result<std::string_view> copy = memory.text(reading.input.text);
   const Status status = copy.ok() ? load_plan(as_bytes(copy.value()), memory, config) : copy.status();
   if (status == Status::no_memory)
-    return refusal.refuse(ConfigFault::no_memory, 0, "",
+    return reading.refuse(ConfigFault::no_memory, 0, "",
                           "the memory for the config is full: config_memory_bytes of the plan's size is "
                           "always enough");
   if (status != Status::ok) {
     const PlanFault fault = fault_of(status);
-    return refusal.refuse(fault.fault, 0, "", fault.reason);
+    return reading.refuse(fault.fault, 0, "", fault.reason);
   }
   std::string reason;
   if (!config.active || config.exception != ExceptionDump::none || check_path == nullptr ||
       check_path(config.dump_path, reason))
     return true;
-  return refusal.refuse(ConfigFault::invalid_value, 0, "dump_path", std::move(reason));
+  return reading.refuse(ConfigFault::invalid_value, 0, "dump_path", std::move(reason));
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -5,15 +5,14 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                        ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+Status parse_acl_config(const ConfigInput& input, ConfigOutcome& outcome) {
   static constexpr config::LinkedDialects kLinked = [] {
     config::LinkedDialects linked;
     if constexpr (config::is_built(ConfigDialect::acl)) linked.acl = config::read_acl_json;
     linked.only_acl = linked.acl != nullptr;
     return linked;
   }();
-  return config::parse_linked(text, kLinked, memory, check_path, config, error, notes, context);
+  return config::parse_linked(kLinked, input, outcome);
 }
 
 }  // namespace OPDUMP_NAMESPACE

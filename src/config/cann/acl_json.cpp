@@ -35,14 +35,12 @@ constexpr std::array<std::string_view, 9> kTexts = {"dump_path",  "dump_mode",  
 
 class AclJson : NodeReader {
  public:
-  AclJson(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory, DumpPathCheck check_path,
-          Refusal& refusal)
-      : NodeReader(memory, refusal),
+  AclJson(const JsonNode& dump, bool keeps_history, Reading& reading)
+      : NodeReader(reading),
         dump_(dump),
         keeps_history_(keeps_history),
-        nano_(nano),
-        check_path_(check_path),
-        list_(dump.member("dump_list"), kList, memory, refusal) {}
+        nano_(reading.input.context.nano),
+        list_(dump.member("dump_list"), kList, reading) {}
 
   bool read(DumpConfig& config) {
     if (!check_type(&dump_, JsonType::object, kDump)) return false;
@@ -246,9 +244,8 @@ class AclJson : NodeReader {
     const JsonNode* node = dump_.member("dump_path");
     if (node == nullptr) return missing_path(at);
     if (node->text().empty()) return empty(*node, at, ": name the directory to write to");
-    return take(*node, at, path, [&](std::string& reason) {
-      return parse_dump_path(node->text(), check_path_, memory_, reason);
-    });
+    return take(*node, at, path,
+                [&](std::string& reason) { return parse_dump_path(node->text(), reading_.input, reason); });
   }
 
   bool missing_path(const KeyPath& at) {
@@ -265,7 +262,7 @@ class AclJson : NodeReader {
   bool read_steps(StepSet& steps) {
     const JsonNode* node = dump_.member("dump_step");
     return node == nullptr || take(*node, kDump.key("dump_step"), steps, [&](std::string& reason) {
-             return parse_steps(node->text(), memory_, reason);
+             return parse_steps(node->text(), memory(), reason);
            });
   }
 
@@ -281,7 +278,7 @@ class AclJson : NodeReader {
     if (node == nullptr) return true;
     const KeyPath at = kDump.key("dump_step");
     std::string reason;
-    const Result<StepSet> read = parse_steps(node->text(), memory_, reason);
+    const Result<StepSet> read = parse_steps(node->text(), memory(), reason);
     if (read.status() == Status::no_memory) return no_memory(*node, at);
     if (read.ok()) {
       steps = read.value();
@@ -304,15 +301,13 @@ class AclJson : NodeReader {
   const JsonNode& dump_;
   bool keeps_history_;
   bool nano_;
-  DumpPathCheck check_path_;
   AclList list_;
 };
 
 }  // namespace
 
-bool read_acl_json(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory,
-                   DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) {
-  return AclJson(dump, keeps_history, nano, memory, check_path, refusal).read(config);
+bool read_acl_json(const JsonNode& dump, bool keeps_history, Reading& reading) {
+  return AclJson(dump, keeps_history, reading).read(reading.config);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -1,6 +1,4 @@
 #pragma once
-#include "opdump/base/arena.hpp"
-#include "opdump/config/parse.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 
@@ -9,9 +7,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Reads the `dump` object of CANN's acl.json, with the rules and the order of checks of CANN's server
 /// implementation: the first failure decides what is reported. With `keeps_history` the listed operators
-/// count as well as overflows. `nano` is that of ConfigContext. On false, `config` is in no useful state.
-bool read_acl_json(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory,
-                   DumpPathCheck check_path, DumpConfig& config, Refusal& refusal);
+/// count as well as overflows. On false, the config is in no useful state.
+bool read_acl_json(const JsonNode& dump, bool keeps_history, Reading& reading);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

@@ -87,7 +87,7 @@ bool AclList::read(const Context& context, std::span<const ModelRule>& models) {
   std::size_t rule_count = 0;
   for (const JsonNode* item = list_->first(); item != nullptr; item = item->next())
     rule_count += names_something(*item, context.nano);
-  const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(rule_count);
+  const Result<std::span<ModelRule>> rules = memory().array<ModelRule>(rule_count);
   if (!rules.ok()) return no_memory(*list_, at_);
   models = rules.value();
   ModelRule* rule = rules.value().data();
@@ -210,12 +210,12 @@ bool AclList::read_rule(const JsonNode& item, ModelRule& rule) {
   rule.any_model = name == nullptr;
   rule.all_layers = layer == nullptr && !has_elements(item.member("opname_range"));
   if (name != nullptr && !copy(name->text(), rule.model_name)) return false;
-  if (!copy_texts(layer, rule.layers) || !sort_layers(rule, memory_)) return false;
+  if (!copy_texts(layer, rule.layers) || !sort_layers(rule, memory())) return false;
   bool plain = true;
   for (const std::string_view key : kListKeys)
     plain &= key == "model_name" || key == "layer" || !has_elements(item.member(key));
   if (plain) return true;
-  const Result<std::span<ModelExtras>> extras = memory_.array<ModelExtras>(1);
+  const Result<std::span<ModelExtras>> extras = memory().array<ModelExtras>(1);
   if (!extras.ok()) return false;
   rule.extras = extras.value().data();
   return read_extras(item, extras.value()[0]);
@@ -227,7 +227,7 @@ bool AclList::read_extras(const JsonNode& item, ModelExtras& extras) {
 }
 
 bool AclList::read_ranges(const JsonNode* list, std::span<const OpRange>& ranges) {
-  const Result<std::span<OpRange>> read = memory_.array<OpRange>(count(list));
+  const Result<std::span<OpRange>> read = memory().array<OpRange>(count(list));
   if (!read.ok()) return false;
   ranges = read.value();
   OpRange* range = read.value().data();
@@ -253,7 +253,7 @@ bool AclList::read_exclusions(const JsonNode& item, std::span<const TensorExclus
   };
   std::size_t entries = 0;
   for_each_effective([&entries](const JsonNode&, bool) { return ++entries != 0; });
-  const Result<std::span<TensorExclusion>> read = memory_.array<TensorExclusion>(entries);
+  const Result<std::span<TensorExclusion>> read = memory().array<TensorExclusion>(entries);
   if (!read.ok()) return false;
   exclusions = read.value();
   TensorExclusion* exclusion = read.value().data();
@@ -271,7 +271,7 @@ bool AclList::read_positions(const JsonNode* list, std::span<const TensorPositio
   std::size_t found = 0;
   for (const JsonNode* node = list->first(); node != nullptr; node = node->next())
     found += parse_position(node->text(), position);
-  const Result<std::span<TensorPosition>> read = memory_.array<TensorPosition>(found);
+  const Result<std::span<TensorPosition>> read = memory().array<TensorPosition>(found);
   if (!read.ok()) return false;
   positions = read.value();
   TensorPosition* to = read.value().data();

@@ -8,8 +8,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the `dump_list` of CANN's acl.json.
 class AclList : NodeReader {
  public:
-  AclList(const JsonNode* list, const KeyPath& at, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), list_(list), at_(at) {}
+  AclList(const JsonNode* list, const KeyPath& at, Reading& reading)
+      : NodeReader(reading), list_(list), at_(at) {}
 
   bool check_types();
 

@@ -54,7 +54,7 @@ Result<std::string_view> below_current_directory(std::string_view path, Arena& m
 
 }  // namespace
 
-Result<std::string_view> parse_dump_path(std::string_view text, DumpPathCheck check_path, Arena& memory,
+Result<std::string_view> parse_dump_path(std::string_view text, const ConfigInput& input,
                                          std::string& reason) {
   if (text.size() > kMaxBytes) {
     reason = joined(
@@ -63,13 +63,13 @@ Result<std::string_view> parse_dump_path(std::string_view text, DumpPathCheck ch
   }
   const std::size_t colon = text.find(':');
   if (colon != std::string_view::npos && colon + 1 < text.size() && is_address(text.substr(0, colon)))
-    return below_current_directory(text.substr(colon + 1), memory, reason);
+    return below_current_directory(text.substr(colon + 1), input.memory, reason);
   if (text.find('\0') != std::string_view::npos) {
     reason = joined({"the path ", in_quotes(text), " contains a NUL byte"});
     return Status::invalid_argument;
   }
-  if (check_path != nullptr && !check_path(text, reason)) return Status::invalid_argument;
-  return memory.text(text);
+  if (input.check_path != nullptr && !input.check_path(text, reason)) return Status::invalid_argument;
+  return input.memory.text(text);
 }
 
 }  // namespace OPDUMP_NAMESPACE

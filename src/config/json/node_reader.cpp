@@ -47,20 +47,20 @@ bool NodeReader::parse_number(const JsonNode& node, const KeyPath& at, std::uint
 }
 
 std::string_view NodeReader::number_text(const JsonNode& number) const {
-  const std::string_view rest = refusal_.text().substr(number.offset());
+  const std::string_view rest = reading_.text().substr(number.offset());
   return rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
 }
 
 void NodeReader::note_unknown_keys(const JsonNode& object, const KeyPath& at,
                                    std::span<const std::string_view> keys,
                                    std::initializer_list<KeysOf> elsewhere) {
-  for (const JsonNode* member = object.first(); member != nullptr && refusal_.takes_notes();
+  for (const JsonNode* member = object.first(); member != nullptr && reading_.takes_notes();
        member = member->next()) {
     if (position_of(member->key(), keys) != keys.size()) continue;
     const std::string_view near = closest(member->key(), keys);
     const std::string why =
         near.empty() ? belongs_in(member->key(), elsewhere) : joined({kSlipOfKeys, in_quotes(near), "?"});
-    refusal_.note(member->key_offset(), at.key(member->key()), joined({"unknown, and ignored", why}));
+    reading_.note(member->key_offset(), at.key(member->key()), joined({"unknown, and ignored", why}));
   }
 }
 
@@ -68,7 +68,7 @@ bool NodeReader::copy(std::string_view text, std::string_view& to) {
   to = {};
   if (text.empty()) return true;
   // Not `Arena::text`: a Result on the stack would cost more than the copy.
-  std::byte* const stored = memory_.take(text.size(), 1, 1);
+  std::byte* const stored = memory().take(text.size(), 1, 1);
   if (stored == nullptr) return false;
   std::memcpy(stored, text.data(), text.size());
   to = std::string_view(reinterpret_cast<const char*>(stored), text.size());
@@ -76,7 +76,7 @@ bool NodeReader::copy(std::string_view text, std::string_view& to) {
 }
 
 bool NodeReader::copy_texts(const JsonNode* array, std::span<const std::string_view>& to) {
-  const Result<std::span<std::string_view>> texts = memory_.array<std::string_view>(count(array));
+  const Result<std::span<std::string_view>> texts = memory().array<std::string_view>(count(array));
   if (!texts.ok()) return false;
   to = texts.value();
   std::string_view* text = texts.value().data();
@@ -97,11 +97,11 @@ bool NodeReader::no_memory(const JsonNode& node, const KeyPath& at) {
 }
 
 bool NodeReader::refuse(ConfigFault fault, const JsonNode& node, const KeyPath& at, std::string_view reason) {
-  return refusal_.refuse(fault, node.offset(), at, reason);
+  return reading_.refuse(fault, node.offset(), at, reason);
 }
 
 void NodeReader::note(const JsonNode& node, const KeyPath& at, std::string_view text) {
-  refusal_.note(node.offset(), at, text);
+  reading_.note(node.offset(), at, text);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -46,7 +46,9 @@ inline constexpr KeysOf kKeysOfOptions = {"\"opdump\"", kOptionKeys};
 /// The base of the readers of a config's objects. A check that fails has refused the text.
 class NodeReader {
  protected:
-  NodeReader(Arena& memory, Refusal& refusal) : memory_(memory), refusal_(refusal) {}
+  explicit NodeReader(Reading& reading) : reading_(reading) {}
+
+  Arena& memory() const { return reading_.input.memory; }
 
   static std::size_t count(const JsonNode* array);
 
@@ -91,7 +93,7 @@ class NodeReader {
   void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys,
                          std::initializer_list<KeysOf> elsewhere = {});
 
-  /// False when `memory_` is full.
+  /// False when the memory is full.
   bool copy(std::string_view text, std::string_view& to);
   bool copy_texts(const JsonNode* array, std::span<const std::string_view>& to);
 
@@ -100,8 +102,7 @@ class NodeReader {
   bool refuse(ConfigFault fault, const JsonNode& node, const KeyPath& at, std::string_view reason);
   void note(const JsonNode& node, const KeyPath& at, std::string_view text);
 
-  Arena& memory_;
-  Refusal& refusal_;
+  Reading& reading_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

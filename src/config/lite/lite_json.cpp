@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 5> kLiteKeys = {"dump_mode", "path", "net
 
 class LiteJson : NodeReader {
  public:
-  LiteJson(const JsonNode& root, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), root_(root), common_(value_of(root, "common_dump_settings")) {}
+  LiteJson(const JsonNode& root, Reading& reading)
+      : NodeReader(reading), root_(root), common_(value_of(root, "common_dump_settings")) {}
 
   bool read(DumpConfig& config) {
     if (common_ == nullptr) return missing(root_, kCommon, "MindSpore Lite's settings stand in there");
@@ -130,13 +130,13 @@ class LiteJson : NodeReader {
     const bool none = dump_mode_ != 0 && !has_elements(node);
     if (none) note(node == nullptr ? *common_ : *node, at, "names no operator, so nothing is dumped");
     config.asked = config.active = selects_ && !none;
-    const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(1);
+    const Result<std::span<ModelRule>> rules = memory().array<ModelRule>(1);
     if (!rules.ok()) return no_memory(*common_, at);
     ModelRule& rule = rules.value()[0];
     rule.any_model = true;
     rule.all_layers = dump_mode_ == 0;
     config.models = rules.value();
-    return (copy_texts(node, rule.layers) && sort_layers(rule, memory_)) || no_memory(*common_, at);
+    return (copy_texts(node, rule.layers) && sort_layers(rule, memory())) || no_memory(*common_, at);
   }
 
   const JsonNode& root_;
@@ -147,8 +147,8 @@ class LiteJson : NodeReader {
 
 }  // namespace
 
-bool read_lite_json(const JsonNode& root, Arena& memory, DumpConfig& config, Refusal& refusal) {
-  return LiteJson(root, memory, refusal).read(config);
+bool read_lite_json(const JsonNode& root, Reading& reading) {
+  return LiteJson(root, reading).read(reading.config);
 }
 
 }  // namespace OPDUMP_NAMESPACE

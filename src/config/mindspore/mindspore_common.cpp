@@ -76,11 +76,11 @@ bool MindSporeCommon::read_path(std::string_view& path) {
   if (!check_type(node, JsonType::string, at)) return false;
   std::string text(node == nullptr ? std::string_view{} : node->text());
   if (text.empty()) {
-    if (context_.diagnostic_path.empty())
+    if (reading_.input.context.diagnostic_path.empty())
       return refuse(node == nullptr ? ConfigFault::missing : ConfigFault::empty,
                     node == nullptr ? *object_ : *node, at,
                     "names no directory to write to, and neither does MS_DIAGNOSTIC_DATA_PATH: set one");
-    text = std::string(context_.diagnostic_path) + "/debug_dump";
+    text = std::string(reading_.input.context.diagnostic_path) + "/debug_dump";
   }
   const JsonNode& place = node == nullptr ? *object_ : *node;
   if (!check_bytes(place, at, text, is_path_byte,
@@ -111,7 +111,7 @@ bool MindSporeCommon::read_iteration(StepSet& steps) {
                    " is neither \"all\" nor steps such as \"0|5-8\"; blanks are not allowed"))
     return false;
   std::string ignored;
-  const Result<StepSet> read = parse_iterations(node.text(), memory_, ignored);
+  const Result<StepSet> read = parse_iterations(node.text(), memory(), ignored);
   if (!read.ok()) return no_memory(node, at);
   steps = read.value();
   if (!ignored.empty()) note(node, at, ignored + "; it selects nothing");
@@ -122,15 +122,15 @@ bool MindSporeCommon::read_kernels(DumpConfig& config) {
   const KeyPath at = path_of("kernels");
   const JsonNode& node = *member("kernels");
   if (!check_type(&node, JsonType::array, at)) return false;
-  const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(1);
+  const Result<std::span<ModelRule>> rules = memory().array<ModelRule>(1);
   if (!rules.ok()) return no_memory(node, at);
   config.models = rules.value();
   ModelRule& rule = rules.value()[0];
   rule.any_model = true;
-  if (dump_mode_ == 1) return MindSporeKernels(node, at, memory_, refusal_).read(rule);
+  if (dump_mode_ == 1) return MindSporeKernels(node, at, reading_).read(rule);
   if (has_elements(&node)) note(node, at, "not looked at: it only counts with \"dump_mode\": 1");
   if (dump_mode_ == 0) return true;
-  const Result<std::span<ModelExtras>> extras = memory_.array<ModelExtras>(1);
+  const Result<std::span<ModelExtras>> extras = memory().array<ModelExtras>(1);
   if (!extras.ok()) return no_memory(node, at);
   extras.value()[0].marked = true;
   rule.all_layers = false;
@@ -142,7 +142,7 @@ bool MindSporeCommon::read_devices(DumpConfig& config) {
   const KeyPath at = path_of("support_device");
   const JsonNode& list = *member("support_device");
   if (!check_type(&list, JsonType::array, at)) return false;
-  const Result<std::span<std::uint32_t>> devices = memory_.array<std::uint32_t>(count(&list));
+  const Result<std::span<std::uint32_t>> devices = memory().array<std::uint32_t>(count(&list));
   if (!devices.ok()) return no_memory(list, at);
   std::size_t taken = 0;
   if (!check_each(&list, at, [&](const JsonNode& node, const KeyPath& element) {
@@ -177,7 +177,7 @@ bool MindSporeCommon::fix_debug_mode(DumpConfig& config) {
   const std::string because = " with this op_debug_mode";
   if (dump_mode_ != 0) {
     note_key("dump_mode", "counts as 0, every operator," + because);
-    const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(1);
+    const Result<std::span<ModelRule>> rules = memory().array<ModelRule>(1);
     if (!rules.ok()) return no_memory(*object_, kPath);
     rules.value()[0].any_model = true;
     config.models = rules.value();
@@ -241,8 +241,7 @@ bool MindSporeCommon::read_statistics(DumpConfig& config) {
   fix_side(config);
   const KeyPath at = path_of("statistic_category");
   const JsonNode* node = member("statistic_category");
-  if (config.form.data != DumpData::tensor)
-    return MindSporeStatistics(node, at, memory_, refusal_).read(config);
+  if (config.form.data != DumpData::tensor) return MindSporeStatistics(node, at, reading_).read(config);
   if (node != nullptr) note(*node, at, "not looked at: it only counts with saved_data statistic or full");
   return true;
 }

@@ -25,9 +25,8 @@ class MindSporeCommon : public MindSporeObject {
  public:
   static constexpr KeyPath kPath{nullptr, "common_dump_settings", KeyPath::kNoIndex};
 
-  MindSporeCommon(const JsonNode* object, const MindSporeRules& rules, const ConfigContext& context,
-                  MindSporeE2e& e2e, Arena& memory, Refusal& refusal)
-      : MindSporeObject(object, kPath, memory, refusal), rules_(rules), context_(context), e2e_(e2e) {}
+  MindSporeCommon(const JsonNode* object, const MindSporeRules& rules, MindSporeE2e& e2e, Reading& reading)
+      : MindSporeObject(object, kPath, reading), rules_(rules), e2e_(e2e) {}
 
   bool read(DumpConfig& config);
 
@@ -61,7 +60,6 @@ class MindSporeCommon : public MindSporeObject {
   void fix_side(DumpConfig& config);
 
   const MindSporeRules& rules_;
-  const ConfigContext& context_;
   MindSporeE2e& e2e_;
   std::uint32_t dump_mode_ = 0;
   std::uint32_t input_output_ = 0;

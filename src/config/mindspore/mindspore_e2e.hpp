@@ -13,8 +13,7 @@ class MindSporeE2e : public MindSporeObject {
  public:
   static constexpr KeyPath kPath{nullptr, "e2e_dump_settings", KeyPath::kNoIndex};
 
-  MindSporeE2e(const JsonNode* object, Arena& memory, Refusal& refusal)
-      : MindSporeObject(object, kPath, memory, refusal) {}
+  MindSporeE2e(const JsonNode* object, Reading& reading) : MindSporeObject(object, kPath, reading) {}
 
   bool read(DumpConfig& config);
 

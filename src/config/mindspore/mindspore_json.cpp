@@ -22,13 +22,12 @@ MindSporeRules rules_of(const MindSporeE2e& e2e, MindSporeMode mode) {
 /// Has both objects read, and draws the consequences of all keys together.
 class MindSporeJson : NodeReader {
  public:
-  MindSporeJson(const JsonNode& root, const ConfigContext& context, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal),
+  MindSporeJson(const JsonNode& root, Reading& reading)
+      : NodeReader(reading),
         root_(root),
-        context_(context),
-        e2e_(root.member(MindSporeE2e::kPath.name), memory, refusal),
-        rules_(rules_of(e2e_, context.mindspore)),
-        common_(root.member(MindSporeCommon::kPath.name), rules_, context, e2e_, memory, refusal) {}
+        e2e_(root.member(MindSporeE2e::kPath.name), reading),
+        rules_(rules_of(e2e_, reading.input.context.mindspore)),
+        common_(root.member(MindSporeCommon::kPath.name), rules_, e2e_, reading) {}
 
   bool read(DumpConfig& config) {
     if (!e2e_.read(config)) return false;
@@ -51,16 +50,16 @@ class MindSporeJson : NodeReader {
                                    Layout::mindspore_cpu};
     config.mode = kModes[common_.input_output()];
     config.form.layout = kLayouts[static_cast<std::size_t>(rules_.mode)];
-    config.form.world_size = context_.world_size;
-    config.form.rank = context_.rank;
+    config.form.world_size = reading_.input.context.world_size;
+    config.form.rank = reading_.input.context.rank;
     drop_idle_settings(config);
     config.asked = asks(config);
     config.overflow = config.asked && common_.is_overflow_dump();
     if (config.asked && common_.is_exception_dump()) config.exception = ExceptionDump::brief;
     config.active = config.asked;
     if (config.asked) note_abilities(config);
-    if (config.asked && context_.ge_dump && rules_.mode == MindSporeMode::graph)
-      refusal_.note(root_.offset(), "ENABLE_MS_GE_DUMP",
+    if (config.asked && reading_.input.context.ge_dump && rules_.mode == MindSporeMode::graph)
+      reading_.note(root_.offset(), "ENABLE_MS_GE_DUMP",
                     "the variable is not followed: directories are those of O2 without it; with \"opdump\": "
                     "{\"layout\": \"cann\"} tensors lie in those of GE");
   }
@@ -153,7 +152,6 @@ class MindSporeJson : NodeReader {
   }
 
   const JsonNode& root_;
-  const ConfigContext& context_;
   MindSporeE2e e2e_;
   const MindSporeRules rules_;
   MindSporeCommon common_;
@@ -161,9 +159,8 @@ class MindSporeJson : NodeReader {
 
 }  // namespace
 
-bool read_mindspore_json(const JsonNode& root, const ConfigContext& context, Arena& memory,
-                         DumpConfig& config, Refusal& refusal) {
-  return MindSporeJson(root, context, memory, refusal).read(config);
+bool read_mindspore_json(const JsonNode& root, Reading& reading) {
+  return MindSporeJson(root, reading).read(reading.config);
 }
 
 }  // namespace OPDUMP_NAMESPACE

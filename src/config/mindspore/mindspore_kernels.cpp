@@ -36,10 +36,10 @@ bool MindSporeKernels::read(ModelRule& rule) {
     return refuse(ConfigFault::invalid_value, list_, at_,
                   std::to_string(number(Kind::pattern)) + " regular expressions, and at most " +
                       std::to_string(kMaxPatterns) + " are allowed: join some of them with |");
-  const auto names = memory_.array<std::string_view>(number(Kind::name));
-  const auto types = memory_.array<std::string_view>(number(Kind::type));
-  const auto patterns = memory_.array<NamePattern>(number(Kind::pattern));
-  const auto extras = memory_.array<ModelExtras>(1);
+  const auto names = memory().array<std::string_view>(number(Kind::name));
+  const auto types = memory().array<std::string_view>(number(Kind::type));
+  const auto patterns = memory().array<NamePattern>(number(Kind::pattern));
+  const auto extras = memory().array<ModelExtras>(1);
   if (!names.ok() || !types.ok() || !patterns.ok() || !extras.ok()) return no_memory(list_, at_);
   rule.layers = names.value();
   rule.extras = extras.value().data();
@@ -53,7 +53,7 @@ bool MindSporeKernels::read(ModelRule& rule) {
         return store(element, at, classify(element));
       }))
     return false;
-  return sort_layers(rule, memory_) || no_memory(list_, at_);
+  return sort_layers(rule, memory()) || no_memory(list_, at_);
 }
 
 /// MindSpore reads the JSON text of an element, without its blanks and quotes, so it takes numbers too. It
@@ -61,7 +61,7 @@ bool MindSporeKernels::read(ModelRule& rule) {
 MindSporeKernels::Entry MindSporeKernels::classify(const JsonNode& element) const {
   if (element.type() == JsonType::array || element.type() == JsonType::object) return {Kind::nothing, {}};
   const bool is_string = element.type() == JsonType::string;
-  const std::string_view rest = refusal_.text().substr(element.offset());
+  const std::string_view rest = reading_.text().substr(element.offset());
   const std::string_view text =
       is_string ? element.text() : rest.substr(0, std::min(rest.find_first_of(",] \t\r\n"), rest.size()));
   Entry entry;
@@ -82,7 +82,7 @@ MindSporeKernels::Entry MindSporeKernels::classify(const JsonNode& element) cons
 }
 
 void MindSporeKernels::note_duplicates() {
-  if (!refusal_.takes_notes()) return;
+  if (!reading_.takes_notes()) return;
   std::vector<std::pair<std::string, const JsonNode*>> texts;
   for (const JsonNode* node = list_.first(); node != nullptr; node = node->next())
     texts.emplace_back(classify(*node).text, node);
@@ -111,7 +111,7 @@ bool MindSporeKernels::store(const JsonNode& element, const KeyPath& at, const E
       break;
   }
   std::string reason;
-  const Result<NamePattern> pattern = compile_pattern(entry.text, memory_, reason);
+  const Result<NamePattern> pattern = compile_pattern(entry.text, memory(), reason);
   if (pattern.status() == Status::no_memory) return no_memory(element, at);
   if (!pattern.ok()) return refuse(ConfigFault::invalid_value, element, at, std::move(reason));
   *next_pattern_++ = pattern.value();

@@ -10,8 +10,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the `kernels` of MindSpore's data_dump.json: full names, types and regular expressions.
 class MindSporeKernels : NodeReader {
  public:
-  MindSporeKernels(const JsonNode& list, const KeyPath& at, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), list_(list), at_(at) {}
+  MindSporeKernels(const JsonNode& list, const KeyPath& at, Reading& reading)
+      : NodeReader(reading), list_(list), at_(at) {}
 
   /// Fills the part of `rule` that names operators; a list that names no operator stands for every operator.
   bool read(ModelRule& rule);

@@ -49,7 +49,7 @@ bool MindSporeObject::read_bool(std::string_view key, bool& value) {
   const JsonNode* node = member(key);
   if (node == nullptr) return true;
   if (!check_type(node, JsonType::boolean, path_of(key))) return false;
-  value = is_true(*node, refusal_.text());
+  value = is_true(*node, reading_.text());
   return true;
 }
 

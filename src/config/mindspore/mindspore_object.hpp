@@ -23,8 +23,8 @@ class MindSporeObject : protected NodeReader {
   using Words = std::span<const std::string_view>;
 
   /// `object` may be null. `at` stays.
-  MindSporeObject(const JsonNode* object, const KeyPath& at, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), object_(object), at_(at) {}
+  MindSporeObject(const JsonNode* object, const KeyPath& at, Reading& reading)
+      : NodeReader(reading), object_(object), at_(at) {}
 
   /// Null if it is absent.
   const JsonNode* member(std::string_view key) const;

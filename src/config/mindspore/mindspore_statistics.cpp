@@ -64,7 +64,7 @@ bool MindSporeStatistics::read(DumpConfig& config) {
         return check_word(node, node.text(), kNames, at);
       }))
     return false;
-  const Result<std::span<StatBits>> columns = memory_.array<StatBits>(count(list_));
+  const Result<std::span<StatBits>> columns = memory().array<StatBits>(count(list_));
   if (!columns.ok()) return no_memory(*list_, at_);
   std::size_t taken = 0;
   check_each(list_, at_, [&](const JsonNode& node, const KeyPath& at) {

@@ -9,8 +9,8 @@ inline namespace OPDUMP_NAMESPACE {
 class MindSporeStatistics : NodeReader {
  public:
   /// A null `list`: the key is absent.
-  MindSporeStatistics(const JsonNode* list, const KeyPath& at, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), list_(list), at_(at) {}
+  MindSporeStatistics(const JsonNode* list, const KeyPath& at, Reading& reading)
+      : NodeReader(reading), list_(list), at_(at) {}
 
   /// Fills the statistics of `config` and their order. If the device is to compute them, leaves out those
   /// that it cannot compute.

@@ -6,15 +6,14 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-Status read_torchair_config([[maybe_unused]] const TorchairConfig& options, [[maybe_unused]] Arena& memory,
-                            [[maybe_unused]] DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
-                            std::vector<ConfigNote>* notes, [[maybe_unused]] const ConfigContext& context) {
-  return config::finish({}, config, error, notes, [&](DumpConfig& read, config::Refusal& refusal) {
+Status read_torchair_config([[maybe_unused]] const TorchairConfig& options, const ConfigInput& input,
+                            ConfigOutcome& outcome) {
+  return config::finish(input, outcome, [&](config::Reading& reading) {
     if constexpr (config::is_built(ConfigDialect::torchair))
-      return config::read_torchair_options(options, context, memory, check_path, read, refusal);
+      return config::read_torchair_options(options, reading);
     else
-      return static_cast<void>(read), refusal.refuse(ConfigFault::not_in_list, 0, "dump_config",
-                                                     config::unlinked_text(ConfigDialect::torchair, {}));
+      return reading.refuse(ConfigFault::not_in_list, 0, "dump_config",
+                            config::unlinked_text(ConfigDialect::torchair, {}));
   });
 }
 

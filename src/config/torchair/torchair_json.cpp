@@ -59,9 +59,7 @@ bool is_step_list(std::string_view text) {
 class Torchair : NodeReader {
  public:
   /// A null `object`: the options come from a program, and have no place.
-  Torchair(const JsonNode* object, const ConfigContext& context, Arena& memory, DumpPathCheck check_path,
-           Refusal& refusal)
-      : NodeReader(memory, refusal), object_(object), context_(context), check_path_(check_path) {}
+  Torchair(const JsonNode* object, Reading& reading) : NodeReader(reading), object_(object) {}
 
   /// torchair checks an option when it is set, and so in the order of the object.
   bool read_object() {
@@ -96,8 +94,8 @@ class Torchair : NodeReader {
     config.quant_dumpable = options_.quant_dumpable;
     config.mode = static_cast<DumpMode>(place_of(options_.dump_mode, kTorchairModes));
     config.form.data = static_cast<DumpData>(place_of(options_.dump_data, kTorchairData));
-    config.form.world_size = std::max<std::uint32_t>(context_.world_size, 1u);
-    config.form.rank = config.form.world_size == 1 ? 0 : context_.rank;
+    config.form.world_size = std::max<std::uint32_t>(reading_.input.context.world_size, 1u);
+    config.form.rank = config.form.world_size == 1 ? 0 : reading_.input.context.rank;
     if (!copy(options_.dump_path, config.dump_path) || !read_layers(config.models) ||
         !read_steps(config.steps))
       return refuse(ConfigFault::no_memory, "", "the memory for the config is full: give it more");
@@ -128,11 +126,11 @@ class Torchair : NodeReader {
   }
 
   bool refuse(ConfigFault fault, std::string_view key, std::string_view reason) {
-    return refusal_.refuse(fault, offset_of(key), key.empty() ? kPath : kPath.key(key), reason);
+    return reading_.refuse(fault, offset_of(key), key.empty() ? kPath : kPath.key(key), reason);
   }
 
   void note_option(std::string_view key, std::string_view text) {
-    refusal_.note(offset_of(key), kPath.key(key), text);
+    reading_.note(offset_of(key), kPath.key(key), text);
   }
 
   /// Notes `text`, but only for an option that the object has.
@@ -156,7 +154,7 @@ class Torchair : NodeReader {
     if (key == "dump_config_path") return read_file(node) && check_dump_config_path();
     if (key == "data_dump_stage")
       return read_text(node, options_.data_dump_stage) && check_word(key, options_.data_dump_stage, kStages);
-    return refusal_.refuse(
+    return reading_.refuse(
         ConfigFault::not_in_list, node.key_offset(), kPath.key(key),
         joined({"unknown option; there are ", listed(kOptions), did_you_mean(key, kOptions)}));
   }
@@ -185,7 +183,7 @@ class Torchair : NodeReader {
     const KeyPath at = kPath.key(node.key());
     if (node.type() != JsonType::number) {
       if (!check_type(&node, JsonType::boolean, at)) return false;
-      value = is_true(node, refusal_.text());
+      value = is_true(node, reading_.text());
       return true;
     }
     const std::string_view text = number_text(node);
@@ -210,7 +208,8 @@ class Torchair : NodeReader {
   bool check_dump_path() {
     std::string reason = "present but empty: name an existing directory";
     if (options_.dump_path.empty()) return refuse(ConfigFault::empty, "dump_path", std::move(reason));
-    return check_path_ == nullptr || check_path_(options_.dump_path, reason) ||
+    const DumpPathCheck check_path = reading_.input.check_path;
+    return check_path == nullptr || check_path(options_.dump_path, reason) ||
            refuse(ConfigFault::invalid_value, "dump_path", std::move(reason));
   }
 
@@ -244,8 +243,8 @@ class Torchair : NodeReader {
   void pass_on(std::string_view path) {
     if (options_.enable_dump)
       note_option("dump_config_path", "is only checked: with enable_dump, the other options count");
-    if (context_.acl_file != nullptr) {
-      *context_.acl_file = path;
+    if (std::string* const acl_file = reading_.input.context.acl_file) {
+      *acl_file = path;
     } else {
       note_option("dump_config_path", "is not acted on: the file that it names is not read here");
     }
@@ -263,8 +262,8 @@ class Torchair : NodeReader {
     };
     std::size_t found = 0;
     for_each_name([&found](std::string_view) { return ++found != 0; });
-    const Result<std::span<std::string_view>> layers = memory_.array<std::string_view>(found);
-    const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(1);
+    const Result<std::span<std::string_view>> layers = memory().array<std::string_view>(found);
+    const Result<std::span<ModelRule>> rules = memory().array<ModelRule>(1);
     if (!layers.ok() || !rules.ok()) return false;
     std::string_view* layer = layers.value().data();
     ModelRule& rule = rules.value()[0];
@@ -273,7 +272,7 @@ class Torchair : NodeReader {
     rule.layers = layers.value();
     models = rules.value();
     return for_each_name([&](std::string_view name) { return copy(name, *layer++); }) &&
-           sort_layers(rule, memory_);
+           sort_layers(rule, memory());
   }
 
   /// Steps that torchair takes and CANN then refuses switch no step on: torchair only logs that.
@@ -281,7 +280,7 @@ class Torchair : NodeReader {
     std::string_view text = without_line_end(options_.dump_step);
     if (text.ends_with('|')) text.remove_suffix(1);
     std::string reason;
-    const Result<StepSet> read = parse_steps(text, memory_, reason);
+    const Result<StepSet> read = parse_steps(text, memory(), reason);
     if (read.status() == Status::no_memory) return false;
     steps = read.ok() ? read.value() : kNoSteps;
     if (!read.ok())
@@ -290,27 +289,23 @@ class Torchair : NodeReader {
   }
 
   const JsonNode* object_;
-  const ConfigContext& context_;
-  DumpPathCheck check_path_;
   TorchairConfig options_{};
 };
 
 }  // namespace
 
-bool read_torchair_json(const JsonNode& root, const ConfigContext& context, Arena& memory,
-                        DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) {
+bool read_torchair_json(const JsonNode& root, Reading& reading) {
   const JsonNode* object = root.member("dump_config");
   if (object == nullptr)
-    return refusal.refuse(ConfigFault::missing, root.offset(), "dump_config",
+    return reading.refuse(ConfigFault::missing, root.offset(), "dump_config",
                           "missing: torchair's options stand in there");
-  Torchair torchair(object, context, memory, check_path, refusal);
-  return torchair.read_object() && torchair.settle(config);
+  Torchair torchair(object, reading);
+  return torchair.read_object() && torchair.settle(reading.config);
 }
 
-bool read_torchair_options(const TorchairConfig& options, const ConfigContext& context, Arena& memory,
-                           DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) {
-  Torchair torchair(nullptr, context, memory, check_path, refusal);
-  return torchair.read_options(options) && torchair.settle(config);
+bool read_torchair_options(const TorchairConfig& options, Reading& reading) {
+  Torchair torchair(nullptr, reading);
+  return torchair.read_options(options) && torchair.settle(reading.config);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -193,7 +193,7 @@ int run_check(Words words) {
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;
   if (json) {
-    std::puts(config_json(file, checked.error, checked.config, checked.notes, shown).c_str());
+    std::puts(config_json(file, checked, shown).c_str());
   } else if (status == Status::ok) {
     print_words(file, checked, place, shown);
   } else {

@@ -71,15 +71,13 @@ Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, co
       file == "-" ? read_standard_input() : posix::read_config_file(file.c_str(), text_, error);
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
-  ConfigContext any_program = context;
-  return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, any_program,
-                                 check_path);
+  return posix::load_config_text(text(), file.c_str(), memory_, *this, context, check_path);
 }
 
 Status CheckedConfig::follow_environment() {
   if (is_plan(text())) return Status::ok;
   posix::ProcessEnvironment environment(false);
-  const Status status = posix::follow_environment(environment, memory_, config, &notes);
+  const Status status = posix::follow_environment(environment, memory_, *this);
   if (status == Status::ok) return status;
   error.fault = ConfigFault::no_memory;
   error.reason = to_string(status);

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/config/parse.hpp"
@@ -28,7 +27,7 @@ struct Runtime {
 std::span<const Runtime> runtimes();
 
 /// A config with the text it was read from and the memory it lies in.
-class CheckedConfig {
+class CheckedConfig : public ConfigOutcome {
  public:
   /// Reads `file`, or standard input for "-". The directory of a compiled plan lies on the device, and is not checked.
   Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
@@ -39,10 +38,6 @@ class CheckedConfig {
 
   /// What was read, as far as it could be.
   std::string_view text() const { return text_.view(); }
-
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
 
  private:
   Status read_standard_input();

@@ -270,18 +270,17 @@ void write_report(JsonWriter& json, const MatchReport& report) {
 
 }  // namespace
 
-std::string config_json(std::string_view file, const ConfigError& error, const DumpConfig& config,
-                        const std::vector<ConfigNote>& notes, const MatchReport* report) {
+std::string config_json(std::string_view file, const ConfigOutcome& outcome, const MatchReport* report) {
   JsonWriter json;
-  const bool valid = error.fault == ConfigFault::none;
+  const bool valid = outcome.error.fault == ConfigFault::none;
   json.open('{').key("file").text(file);
   json.key("valid").flag(valid);
-  json.key("asked").flag(config.asked);
-  json.key("active").flag(config.active);
-  if (!valid) write_error(json, error);
+  json.key("asked").flag(outcome.config.asked);
+  json.key("active").flag(outcome.config.active);
+  if (!valid) write_error(json, outcome.error);
   if (valid) {
-    write_notes(json, notes);
-    write_config(json, config);
+    write_notes(json, outcome.notes);
+    write_config(json, outcome.config);
   }
   if (report != nullptr) write_report(json, *report);
   json.close('}');

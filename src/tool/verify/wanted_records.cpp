@@ -132,15 +132,16 @@ bool WantedRecords::load(const std::string& path, std::string& error) {
   const std::size_t bytes = config_memory_bytes(text.size());
   memory_.reset(new std::byte[bytes]);
   Arena arena({memory_.get(), bytes});
-  ConfigError refusal;
+  ConfigOutcome outcome;
   const ConfigContext context = {.nano = run_.is_dbg(),
                                  .privacy = privacy_reader(),
                                  .seal = seal_reader(),
                                  .triggers = trigger_reader()};
-  if (parse_config(text, arena, nullptr, config_, refusal, nullptr, context) != Status::ok) {
-    error = to_string(refusal, path);
+  if (parse_config({text, arena, nullptr, context}, outcome) != Status::ok) {
+    error = to_string(outcome.error, path);
     return false;
   }
+  config_ = outcome.config;
   if (!config_.active) error = path + ": valid, but it switches nothing on, so it wants nothing";
   return config_.active;
 }

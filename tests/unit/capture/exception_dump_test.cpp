@@ -90,19 +90,18 @@ namespace {
 /// What a config becomes, as "dump:directory", and the keys of the notes after blanks.
 std::string followed(std::map<std::string, std::string> variables, const char* text) {
   posix::ConfigMemory memory;
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
-  REQUIRE(posix::load_config_text(text, "acl.json", memory, config, error, nullptr, {}, nullptr) ==
-          Status::ok);
+  ConfigOutcome outcome;
+  REQUIRE(posix::load_config_text(text, "acl.json", memory, outcome, {}, nullptr) == Status::ok);
+  outcome.notes.clear();
   {
     FakeEnvironment environment(std::move(variables));
-    REQUIRE(posix::follow_environment(environment, memory, config, &notes) == Status::ok);
+    REQUIRE(posix::follow_environment(environment, memory, outcome) == Status::ok);
   }
   const std::string names[] = {"none", "brief", "norm", "detail"};
-  std::string told = config.active ? names[static_cast<std::size_t>(config.exception)] : "off";
-  told.append(":").append(config.dump_path);
-  for (const ConfigNote& note : notes) {
+  std::string told =
+      outcome.config.active ? names[static_cast<std::size_t>(outcome.config.exception)] : "off";
+  told.append(":").append(outcome.config.dump_path);
+  for (const ConfigNote& note : outcome.notes) {
     told.append(" ").append(note.key);
     CHECK(to_string(note, "acl.json").starts_with("acl.json: note: "));
   }

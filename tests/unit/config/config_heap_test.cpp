@@ -37,11 +37,10 @@ bool check(const std::string& text, std::size_t limit) {
   bool good = true;
   {
     Arena arena(memory);
-    DumpConfig config;
-    ConfigError error;
+    ConfigOutcome outcome;
     ModelPlan plan;
-    good = parse_config(text, arena, nullptr, config, error) == Status::ok &&
-           resolve_plan(config, model, bits, plan) == Status::ok && plan.matched_ops == kOps;
+    good = parse_config({text, arena}, outcome) == Status::ok &&
+           resolve_plan(outcome.config, model, bits, plan) == Status::ok && plan.matched_ops == kOps;
   }
   const std::size_t peak = heap.most_held - before;
   std::printf("a config of %zu bytes takes %zu bytes of heap, %zu allowed, and leaves %zu\n", text.size(),
@@ -54,9 +53,8 @@ bool check(const std::string& text, std::size_t limit) {
 int main() {
   // simdjson keeps what it has found out about the processor: 168 bytes once per process.
   Arena none({});
-  DumpConfig config;
-  ConfigError error;
-  if (parse_config("{}", none, nullptr, config, error) != Status::ok) return 1;
+  ConfigOutcome outcome;
+  if (parse_config({"{}", none}, outcome) != Status::ok) return 1;
 
   const std::string small = text_of(1024);
   const std::string large = text_of(16 * 1024);

@@ -159,11 +159,10 @@ TEST_CASE("config: a heap that is too small is told") {
           const rlimit limit{kRoom, kRoom};
           OPDUMP_CHILD_CHECK(setrlimit(RLIMIT_DATA, &limit) == 0);
           Arena arena({});
-          DumpConfig config;
-          ConfigError error;
-          OPDUMP_CHILD_CHECK(parse_config(text, arena, nullptr, config, error) == Status::config_refused);
-          OPDUMP_CHILD_CHECK(error.fault == ConfigFault::no_memory);
-          OPDUMP_CHILD_CHECK(error.reason.find("heap") != std::string::npos);
+          ConfigOutcome outcome;
+          OPDUMP_CHILD_CHECK(parse_config({text, arena}, outcome) == Status::config_refused);
+          OPDUMP_CHILD_CHECK(outcome.error.fault == ConfigFault::no_memory);
+          OPDUMP_CHILD_CHECK(outcome.error.reason.find("heap") != std::string::npos);
           return 0;
         }) == 0);
 }

@@ -44,11 +44,12 @@ TEST_CASE("config: every case of refuse/ is refused for its reason, at its place
 
 TEST_CASE(
     "config: the parser of acl.json alone says of it what that of all dialects does, and refuses others") {
-  const auto parse = [](std::string_view text, std::vector<std::byte>& memory, DumpConfig& config,
-                        ConfigError& error) {
+  std::vector<std::byte> memory;
+  ConfigOutcome alone;
+  const auto parse = [&](std::string_view text) {
     memory.resize(config_memory_bytes(text.size()));
     Arena arena(memory);
-    return parse_acl_config(text, arena, check_path, config, error);
+    return parse_acl_config({text, arena, check_path}, alone);
   };
   for (const char* folder : {"accept", "inactive", "refuse"}) {
     for (const PackedConfig& one : packed_configs("cann")) {
@@ -57,31 +58,23 @@ TEST_CASE(
       const std::string& text = one.text;
       CAPTURE(name);
       const ParsedConfig all(text, check_path, {});
-      std::vector<std::byte> memory;
-      DumpConfig config;
-      ConfigError error;
-      CHECK(parse(text, memory, config, error) == all.status);
-      CHECK(to_string(error, name) == to_string(all.error, name));
-      CHECK(to_text(config) == to_text(all.config));
+      CHECK(parse(text) == all.status);
+      CHECK(to_string(alone.error, name) == to_string(all.error, name));
+      CHECK(to_text(alone.config) == to_text(all.config));
     }
   }
   for (const char* name : {"mindspore/accept/documented_o2", "torchair/accept/data_stats"}) {
     CAPTURE(name);
-    std::vector<std::byte> memory;
-    DumpConfig config;
-    ConfigError error;
     const std::string text = packed_text(name);
     REQUIRE(ParsedConfig(text).status == Status::ok);
-    CHECK(parse(text, memory, config, error) == Status::config_refused);
-    CHECK(error.key == (name[0] == 'm' ? "common_dump_settings" : "dump_config"));
-    CHECK(error.reason == "of a dialect that this program was built without: it reads CANN's acl.json only");
-    CHECK_FALSE(config.asked);
+    CHECK(parse(text) == Status::config_refused);
+    CHECK(alone.error.key == (name[0] == 'm' ? "common_dump_settings" : "dump_config"));
+    CHECK(alone.error.reason ==
+          "of a dialect that this program was built without: it reads CANN's acl.json only");
+    CHECK_FALSE(alone.config.asked);
   }
-  std::vector<std::byte> memory;
-  DumpConfig config;
-  ConfigError error;
   const std::vector<std::byte> plan = write_plan({});
-  CHECK(parse(as_text(plan), memory, config, error) == Status::config_refused);
+  CHECK(parse(as_text(plan)) == Status::config_refused);
 }
 
 TEST_CASE(
@@ -126,11 +119,10 @@ TEST_CASE(
     std::vector<std::byte> memory(config_memory_bytes(text.size()));
     for (const ConfigContext* context : {&one, &every}) {
       Arena arena(memory);
-      DumpConfig config;
-      ConfigError error;
-      CHECK(parse_acl_config(text, arena, check_path, config, error, nullptr, *context) ==
+      ConfigOutcome outcome;
+      CHECK(parse_acl_config({text, arena, check_path, *context}, outcome) ==
             (context == &one ? Status::ok : Status::config_refused));
-      CHECK(error.key == (context == &one ? "" : "opdump." + first));
+      CHECK(outcome.error.key == (context == &one ? "" : "opdump." + first));
     }
   }
 }

@@ -113,19 +113,20 @@ TEST_CASE("torchair: dump_config_path is passed on, and not in silence where nob
 
   std::vector<std::byte> memory(config_memory_bytes(alone.size()));
   Arena arena(memory);
-  DumpConfig config;
-  ConfigError error;
-  CHECK(parse_config(alone, arena, nullptr, config, error) == Status::ok);
-  CHECK_FALSE(config.active);
+  ConfigOutcome unnoted;
+  CHECK(parse_config({alone, arena}, unnoted) == Status::ok);
+  CHECK_FALSE(unnoted.config.active);
+  CHECK(unnoted.notes.empty());
 }
 
 TEST_CASE("torchair: options of a program mean what they mean in JSON") {
   std::vector<std::byte> memory(4096);
   Arena arena(memory);
-  DumpConfig config;
-  ConfigError error;
+  ConfigOutcome outcome;
+  const DumpConfig& config = outcome.config;
+  const ConfigError& error = outcome.error;
   const auto read = [&](const TorchairConfig& options) {
-    return read_torchair_config(options, arena, check_path, config, error);
+    return read_torchair_config(options, {{}, arena, check_path}, outcome);
   };
   CHECK(read({}) == Status::ok);
   CHECK_FALSE(config.asked);
@@ -153,7 +154,7 @@ TEST_CASE("torchair: options of a program mean what they mean in JSON") {
   CHECK(fault({.data_dump_stage = ""}) == at("data_dump_stage", ConfigFault::not_in_list));
 
   Arena none{{}};
-  CHECK(read_torchair_config({.enable_dump = true}, none, nullptr, config, error) == Status::config_refused);
+  CHECK(read_torchair_config({.enable_dump = true}, {{}, none}, outcome) == Status::config_refused);
   CHECK(error.fault == ConfigFault::no_memory);
 }
 

@@ -54,14 +54,12 @@ std::uint64_t work(const Shape& shape, std::size_t bytes, bool with_notes) {
   const std::string text = text_of(shape, bytes);
   std::vector<std::byte> memory(config_memory_bytes(text.size()));
   Arena arena(memory);
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
+  ConfigOutcome outcome;
   const std::uint64_t before = blocks;
-  const Status status = parse_config(text, arena, nullptr, config, error, with_notes ? &notes : nullptr);
+  const Status status = parse_config({.text = text, .memory = arena, .wants_notes = with_notes}, outcome);
   const std::uint64_t taken = blocks - before;
-  CAPTURE(error.reason);
-  CHECK(error.fault == shape.fault);
+  CAPTURE(outcome.error.reason);
+  CHECK(outcome.error.fault == shape.fault);
   CHECK((status == Status::ok) == (shape.fault == ConfigFault::none));
   return taken;
 }

@@ -21,17 +21,15 @@ using namespace opdump::tests;
 namespace {
 
 /// A config with that "opdump" object, and the memory that it lies in.
-struct ConfigWith {
+struct ConfigWith : ConfigOutcome {
   explicit ConfigWith(const std::string& options, const std::string& path = ".") {
     const std::string text = R"({"dump": {"dump_path": ")" + path +
                              R"(", "dump_list": [{}], "dump_mode": "all"}, "opdump": {)" + options + "}}";
     memory.resize(config_memory_bytes(text.size()));
     Arena arena(memory);
-    ConfigError error;
-    REQUIRE(parse_config(text, arena, nullptr, config, error) == Status::ok);
+    REQUIRE(parse_config({text, arena}, *this) == Status::ok);
   }
   std::vector<std::byte> memory;
-  DumpConfig config;
 };
 
 /// A session that writes to `sink`, as a program makes it that knows no config yet.

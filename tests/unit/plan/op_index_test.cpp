@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "opdump/base/name_list.hpp"
-#include "opdump/config/parse.hpp"
 #include "opdump/impl/plan/account.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "platform/posix/impl/kernel_types.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/pattern_set.hpp"
 #include "src/config/pattern/pattern_compiler.hpp"
+#include "tests/support/parsed_config.hpp"
 #include "tests/support/random.hpp"
 
 using namespace opdump;
@@ -23,13 +23,10 @@ TEST_CASE("layers: a parser sorts a long list, and it holds what it held") {
   std::string text = R"({"dump":{"dump_path":"x","dump_list":[{"model_name":"m","layer":["a")";
   for (int i = 0; i < 1000; ++i) text += ",\"conv" + std::to_string(i * 7919 % 1000) + '"';
   text += "]}]}}";
-  std::vector<std::byte> memory(config_memory_bytes(text.size()));
-  Arena arena(memory);
-  DumpConfig config;
-  ConfigError error;
-  REQUIRE(parse_config(text, arena, nullptr, config, error) == Status::ok);
-  REQUIRE(config.models.size() == 1);
-  const ModelRule& rule = config.models[0];
+  const tests::ParsedConfig parsed(text);
+  REQUIRE(parsed.status == Status::ok);
+  REQUIRE(parsed.config.models.size() == 1);
+  const ModelRule& rule = parsed.config.models[0];
   REQUIRE(rule.layers.size() == 1001);
   CHECK(rule.layers[1] == "conv0");  // as it was written
   REQUIRE(rule.layers_by_name.size() == 1001);

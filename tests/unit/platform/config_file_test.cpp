@@ -64,14 +64,15 @@ TEST_CASE("load_config_file") {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "acl.json").string();
   posix::ConfigMemory memory;
-  DumpConfig config;
-  ConfigError error;
+  ConfigOutcome outcome;
+  const DumpConfig& config = outcome.config;
+  const ConfigError& error = outcome.error;
   const std::string good =
       R"({"dump": {"dump_path": ")" + directory.text() + R"(", "dump_list": [{"model_name": "m"}]}})";
 
   SUBCASE("a good file") {
     write_file(file, good);
-    REQUIRE(posix::load_config_file(file.c_str(), memory, config, error) == Status::ok);
+    REQUIRE(posix::load_config_file(file.c_str(), memory, outcome) == Status::ok);
     CHECK(config.active);
     CHECK(config.dump_path == directory.text());
     CHECK(config.models[0].model_name == "m");
@@ -79,44 +80,44 @@ TEST_CASE("load_config_file") {
   }
   SUBCASE("a refused file leaves the memory of the config before as it was") {
     write_file(file, good);
-    REQUIRE(posix::load_config_file(file.c_str(), memory, config, error) == Status::ok);
+    REQUIRE(posix::load_config_file(file.c_str(), memory, outcome) == Status::ok);
     const DumpConfig before = config;
     write_file(file, "{");
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::config_refused);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::config_refused);
     CHECK(error.fault == ConfigFault::syntax);
     CHECK_FALSE(config.active);
     CHECK(before.models[0].model_name == "m");
   }
   SUBCASE("the dump path is checked") {
     write_file(file, R"({"dump": {"dump_path": ")" + file + "\"}}");
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::config_refused);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::config_refused);
     CHECK(error.key == "dump.dump_path");
     CHECK(error.reason.find("is not a directory") != std::string::npos);
   }
   SUBCASE("an empty file") {
     write_file(file, "");
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::ok);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::ok);
     CHECK_FALSE(config.active);
   }
   SUBCASE("a file of 10 MiB, and one byte more") {
     write_file(file, good + std::string(kMaxConfigBytes - good.size(), ' '));
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::ok);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::ok);
     CHECK(config.active);
     fs::resize_file(file, kMaxConfigBytes + 1);
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::config_refused);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::config_refused);
     CHECK(error.fault == ConfigFault::unreadable);
     CHECK(error.reason.find("10485760 are allowed") != std::string::npos);
   }
   SUBCASE("what is no regular file") {
     REQUIRE(mkfifo((directory.path() / "pipe").c_str(), 0600) == 0);
     for (const std::string& name : {directory.text(), (directory.path() / "pipe").string()}) {
-      CHECK(posix::load_config_file(name.c_str(), memory, config, error) == Status::config_refused);
+      CHECK(posix::load_config_file(name.c_str(), memory, outcome) == Status::config_refused);
       CHECK(error.fault == ConfigFault::unreadable);
       CHECK(error.reason.find('"' + name + "\" is not a regular file") != std::string::npos);
     }
   }
   SUBCASE("no file") {
-    CHECK(posix::load_config_file(file.c_str(), memory, config, error) == Status::config_refused);
+    CHECK(posix::load_config_file(file.c_str(), memory, outcome) == Status::config_refused);
     CHECK(error.fault == ConfigFault::unreadable);
     CHECK(error.reason.find("No such file") != std::string::npos);
   }
@@ -127,12 +128,12 @@ TEST_CASE("load_config_file: torchair's dump_config_path") {
   const std::string file = (directory.path() / "torchair.json").string();
   const std::string acl_file = (directory.path() / "acl.json").string();
   posix::ConfigMemory memory;
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
+  ConfigOutcome outcome;
+  const DumpConfig& config = outcome.config;
+  const ConfigError& error = outcome.error;
   const auto load = [&](const std::string& options) {
     write_file(file, R"({"dump_config": {)" + options + R"("dump_config_path": ")" + acl_file + "\"}}");
-    return posix::load_config_file(file.c_str(), memory, config, error, &notes);
+    return posix::load_config_file(file.c_str(), memory, outcome);
   };
   const std::string acl = R"({"dump": {"dump_path": ")" + directory.text() + R"(", "x": 1, )";
 
@@ -142,24 +143,24 @@ TEST_CASE("load_config_file: torchair's dump_config_path") {
     CHECK(config.active);
     CHECK(config.mode == DumpMode::input);
     CHECK(config.models[0].model_name == "m");
-    REQUIRE(notes.size() == 1);
-    CHECK(notes[0].key == "dump.x");
-    CHECK(to_string(notes[0], file).starts_with(acl_file + ":1:"));
+    REQUIRE(outcome.notes.size() == 1);
+    CHECK(outcome.notes[0].key == "dump.x");
+    CHECK(to_string(outcome.notes[0], file).starts_with(acl_file + ":1:"));
   }
   SUBCASE("does not count beside enable_dump") {
     write_file(acl_file, acl + R"("dump_mode": "input", "dump_list": [{"model_name": "m"}]}})");
     CHECK(load(R"("enable_dump": true, "dump_path": ")" + directory.text() + "\", ") == Status::ok);
     CHECK(config.mode == DumpMode::all);
     CHECK(config.models[0].any_model);
-    REQUIRE_FALSE(notes.empty());
-    CHECK(notes[0].key == "dump_config.dump_config_path");
+    REQUIRE_FALSE(outcome.notes.empty());
+    CHECK(outcome.notes[0].key == "dump_config.dump_config_path");
   }
   SUBCASE("is refused with its own place, beside enable_dump too") {
     write_file(acl_file, "{\n\"dump\": {\"dump_path\": 5}}");
     for (const std::string options : {"", "\"enable_dump\": true, "}) {
       CHECK(load(options) == Status::config_refused);
       CHECK_FALSE(config.asked);
-      CHECK(notes.empty());
+      CHECK(outcome.notes.empty());
       CHECK(error.file == acl_file);
       CHECK(to_string(error, file).starts_with(acl_file + ":2:23: dump.dump_path: a number"));
     }
@@ -178,12 +179,12 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   const TemporaryDirectory directory;
   const std::string file = (directory.path() / "data_dump.json").string();
   posix::ConfigMemory memory;
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
+  ConfigOutcome outcome;
+  const DumpConfig& config = outcome.config;
+  const ConfigError& error = outcome.error;
   const auto load = [&](const std::string& name) {
     REQUIRE(setenv("MINDSPORE_DUMP_CONFIG", name.c_str(), 1) == 0);
-    return posix::load_mindspore_config(memory, config, error, &notes);
+    return posix::load_mindspore_config(memory, outcome);
   };
   const std::string head = R"({"common_dump_settings": {"dump_mode": 0, )";
   const std::string tail =
@@ -193,7 +194,7 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   CHECK(load("") == Status::ok);
   CHECK_FALSE(config.asked);
   unsetenv("MINDSPORE_DUMP_CONFIG");
-  CHECK(posix::load_mindspore_config(memory, config, error) == Status::ok);
+  CHECK(posix::load_mindspore_config(memory, outcome) == Status::ok);
   CHECK_FALSE(config.asked);
 
   write_file(file, head + R"("path": "/dump", )" + tail);
@@ -230,18 +231,18 @@ TEST_CASE("load_mindspore_config: what the environment says") {
 
   // Its Lite reads the same variable.
   const ConfigContext of_lite = {.dialect = ConfigDialect::mindspore_lite};
-  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::ok);
+  CHECK(posix::load_mindspore_config(memory, outcome, of_lite) == Status::ok);
   CHECK_FALSE(config.asked);
   const std::string lite = (directory.path() / "lite.cfg").string();
   write_file(lite, R"({"common_dump_settings": {"dump_mode": 0, "path": "/lite", "kernels": []}})");
   setenv("MINDSPORE_DUMP_CONFIG", lite.c_str(), 1);
-  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::ok);
+  CHECK(posix::load_mindspore_config(memory, outcome, of_lite) == Status::ok);
   CHECK(config.asked);
   CHECK(config.dump_path == "/lite");
   CHECK(config.form.layout == Layout::mindspore_lite);
-  CHECK(posix::load_mindspore_config(memory, config, error) == Status::config_refused);
+  CHECK(posix::load_mindspore_config(memory, outcome) == Status::config_refused);
   write_file(lite, R"({"dump": {}})");
-  CHECK(posix::load_mindspore_config(memory, config, error, nullptr, of_lite) == Status::config_refused);
+  CHECK(posix::load_mindspore_config(memory, outcome, of_lite) == Status::config_refused);
   CHECK(error.key == "common_dump_settings");
   unsetenv("MINDSPORE_DUMP_CONFIG");
 
@@ -249,9 +250,8 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   write_file(o2, packed_text("mindspore/accept/o2_bin"));
   for (const char* value : {"0", "1"}) {
     setenv("ENABLE_MS_GE_DUMP", value, 1);
-    std::vector<ConfigNote> notes;
-    CHECK(posix::load_config_file(o2.c_str(), memory, config, error, &notes) == Status::ok);
-    CHECK(std::any_of(notes.begin(), notes.end(), [](const ConfigNote& note) {
+    CHECK(posix::load_config_file(o2.c_str(), memory, outcome) == Status::ok);
+    CHECK(std::any_of(outcome.notes.begin(), outcome.notes.end(), [](const ConfigNote& note) {
             return note.key == "ENABLE_MS_GE_DUMP";
           }) == (std::string(value) == "1"));
   }
