@@ -243,17 +243,19 @@ Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> par
 Status TreeSink::sync() {
   if (!is_ours()) return refuse(Status::not_supported);
   quota_.let_go();
-  int first_error = lines_.close();
-  if (fsync_ != Fsync::finalize) return first_error == 0 ? Status::ok : fail(first_error);
+  int unsynced = 0;
 #if OPDUMP_POSIX_SYNCFS
   for (FileSystem& file_system : file_systems_) {
-    if (!file_system.dirty) continue;
+    if (!file_system.dirty || fsync_ != Fsync::finalize) continue;
     const int error = synced(syncfs(file_system.fd.get()));
     file_system.dirty = error != 0;
-    if (first_error == 0) first_error = error;
+    if (unsynced == 0) unsynced = error;
   }
 #endif
-  return first_error == 0 ? Status::ok : fail(first_error);
+  if (unsynced != 0) quota_.add(0, lines_.tell_unsynced(unsynced));
+  const int closed = lines_.close();
+  const int error = unsynced != 0 ? unsynced : closed;
+  return error == 0 ? Status::ok : fail(error);
 }
 
 bool TreeSink::is_ours() {

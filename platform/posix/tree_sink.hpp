@@ -58,7 +58,7 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 ///
 /// *Durability.* With `Fsync::finalize` `commit` does not wait for the disk: until `sync` has returned, a
 /// loss of power may leave a committed file missing, empty or cut short. Linux before 5.8 does not report
-/// failed write-back to `sync`. With `Fsync::record`, and where there is no syncfs, every `commit` waits
+/// failed write-back to `sync`; the journal tells what is reported (line `unsynced`). With `Fsync::record`, and where there is no syncfs, every `commit` waits
 /// instead: about half a millisecond on flash, even for the smallest file. With `Fsync::never` nothing waits.
 ///
 /// *Full disks.* Room for journals is kept (JournalRoom), so that a disk that is full refuses records and takes

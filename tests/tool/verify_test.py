@@ -771,6 +771,12 @@ class Losses(Case):
         self.assertEqual(sum(f.get('count', 1) for f in wrong) + answer['files'], 2000 * len(journals))
         self.assertGreater(answer['files'], 20)
 
+    def test_what_could_not_be_synced(self):
+        self.replay()
+        self.put(self.lines() + ['unsynced,5\n'])
+        self.assertEqual([(f['kind'], f['errno']) for f in self.verify()[0]], [('unsynced', 5)])
+        self.assertIn('Input/output error', self.run_tool('verify', 'dump', expect=1)[0])
+
     def test_a_shortened_journal_that_does_not_add_up(self):
         self.replay()
         path, = glob.glob(self.path('dump', '*', '*.journal'))

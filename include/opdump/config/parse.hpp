@@ -154,13 +154,11 @@ struct ConfigOutcome {
 /// nothing on. `config_refused` with the error filled when the text is refused; the config is then inactive, without
 /// notes. What `outcome` held before is gone in any case. For boot and for hosts: allocates while it runs, and leaves
 /// only error and notes on the heap. Rules: CANN's server implementation of acl.json, MindSpore 2.5 to 2.7, torchair,
-/// MindSpore Lite as of 2025-07. A text of a dialect that the build leaves out (OPDUMP_DIALECTS) is refused; the error
-/// names the dialect.
+/// MindSpore Lite as of 2025-07. A text of a dialect that the build leaves out (OPDUMP_DIALECTS) is refused by name.
 [[nodiscard]] Status parse_config(const ConfigInput& input, ConfigOutcome& outcome);
 
-/// As `parse_config`, for CANN's acl.json and its "opdump" object only: a text of another dialect is refused, and so
-/// is a compiled plan, as not JSON. A program that calls no other parser links no other dialect; the README of this
-/// folder says what that saves. Of the context only what is for an acl.json counts.
+/// As `parse_config`, for CANN's acl.json and its "opdump" object only: another dialect or a compiled plan is refused.
+/// A program that calls no other parser links no other dialect; the README of this folder says what that saves.
 [[nodiscard]] Status parse_acl_config(const ConfigInput& input, ConfigOutcome& outcome);
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.

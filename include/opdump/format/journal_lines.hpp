@@ -39,6 +39,7 @@ enum class JournalLineKind : std::uint8_t {
   files_removed,
   dumps_removed,
   overwritten,
+  unsynced,
   unreceived,
 };
 
@@ -129,9 +130,10 @@ inline constexpr std::string_view kJournalLines[] = {
     "files_removed,N",
     // A sink removed N dumps from OLDEST to NEWEST, whose directories are older.
     "dumps_removed,N,OLDEST,NEWEST",
-    // `opdump extract` found that a flash log has gone round and taken the beginning of the dump, perhaps with the
-    // first lines here.
+    // `opdump extract` found that a flash log has gone round and taken the dump's beginning, and perhaps lines here.
     "overwritten",
+    // A sink could not make durable what it had written by then; CODE is the system's errno.
+    "unsynced,CODE",
     // `opdump receive` never got those frames of the wire; what they held comes before this line, or before the end
     // where it is the last.
     "unreceived,FIRST_FRAME,LAST_FRAME",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "opdump/base/text.hpp"
 #include "opdump/format/journal_lines.hpp"
 #include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/short_journal.hpp"
@@ -39,6 +40,7 @@ int AppendedFile::append(int directory, const char* name, std::span<const Bytes>
     file_.reset();
     return EPERM;
   }
+  is_journal_ = room != nullptr;
   done.made = status.st_size == 0;
   if (done.made)
     if (const int error = force_mode(file_.get(), 0600)) return error;
@@ -77,6 +79,14 @@ int AppendedFile::open(int directory, const char* name, struct stat& status) {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return error;
+}
+
+std::size_t AppendedFile::tell_unsynced(int code) {
+  char memory[32];
+  TextWriter line(memory);
+  line.add(kJournalStart<JournalLineKind::unsynced>).add_decimal(static_cast<std::uint64_t>(code)).add('\n');
+  const Bytes part = as_bytes(line.text());
+  return file_ && is_journal_ && write_all(file_.get(), {&part, 1}) == 0 ? part.size() : 0;
 }
 
 int AppendedFile::close() {

@@ -33,6 +33,10 @@ class AppendedFile {
     return append(directory, name, parts, syncs_each, &room, is_short, most_growth, done);
   }
 
+  /// Tells the journal, if that is what lines were added to last, that errno `code` kept what it names from being
+  /// durable. Returns the bytes that it grows by.
+  std::size_t tell_unsynced(int code);
+
   /// Errors that a file system keeps until then.
   int close();
 
@@ -42,6 +46,7 @@ class AppendedFile {
   int open(int directory, const char* name, struct stat& status);
 
   UniqueFd file_;
+  bool is_journal_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

@@ -109,10 +109,10 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
 }  // namespace
 
 DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
-    : context_(context),
+    : JournalFindings(journal_, context.findings),
+      context_(context),
       directory_(std::move(directory)),
-      told_(journal_, context.findings),
-      triggers_(told_) {}
+      triggers_(*this) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
@@ -215,7 +215,7 @@ void DumpCheck::check_journal(const std::string& name) {
           break;
       }
     }
-    if (!check->closed()) told_.not_final(*check);
+    if (!check->closed()) not_final(*check);
   }
   cut_->tell(journal_, !check->records(), context_.findings);
   summary.records = check->records();
@@ -447,7 +447,7 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
 void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
                        std::string_view causes) {
   if (context_.wanted != nullptr) known_.add_nameless(last - first + 1);
-  told_.gap(recorder, first, last, causes);
+  JournalFindings::on_gap(recorder, first, last, causes);
 }
 
 void DumpCheck::on_op(const JournalLine& line) {
@@ -457,7 +457,7 @@ void DumpCheck::on_op(const JournalLine& line) {
     records->sessions.reduced += counts.degraded;
     records->sessions.lost += counts.lost();
   }
-  told_.op(line);
+  JournalFindings::on_op(line);
 }
 
 void DumpCheck::on_provenance(const Provenance& provenance) {
@@ -466,11 +466,7 @@ void DumpCheck::on_provenance(const Provenance& provenance) {
   if (text == provenance_) return;
   provenance_ = text;
   context_.builds.emplace(provenance.build_id);
-  told_.provenance(provenance);
-}
-
-void DumpCheck::on_clock(const ClockStep& step) {
-  told_.clock(step);
+  JournalFindings::on_provenance(provenance);
 }
 
 void DumpCheck::on_history(std::uint32_t, std::uint32_t) {
@@ -496,52 +492,32 @@ void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, cons
 void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
   note_history();
   history_wrote_ = records;
-  if (lost != 0) told_.refused_by_sink(lost);
+  if (lost != 0) refused_by_sink(lost);
 }
 
 void DumpCheck::on_chunk(const JournalLine& line) {
   constexpr std::string_view kOutside = "../";
   if (line.fault != ChunkFault::other) {
-    told_.chunk(line);
+    JournalFindings::on_chunk(line);
   } else if (!line.path_text.starts_with(kOutside)) {
     check_other(line);
   }  // what lies outside of this directory is none of its dump
 }
 
-void DumpCheck::on_driver(std::string_view call, std::int32_t code) {
-  told_.driver(call, code);
-}
-
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
   if (context_.wanted != nullptr) known_.add_nameless(untold);
-  told_.untold(number, untold, counts);
-}
-
-void DumpCheck::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
-  told_.untold_reduced(number, untold);
+  JournalFindings::on_untold(number, untold, counts);
 }
 
 void DumpCheck::on_forgotten(const JournalLine& what, bool names_files) {
   if (context_.wanted != nullptr)
     known_.add_nameless(std::uint64_t{what.forgotten.written} + what.forgotten.all_lost());
-  told_.forgotten(what, names_files);
+  JournalFindings::on_forgotten(what, names_files);
 }
 
 /// Where no line names a file, they are counted with those that are there.
 void DumpCheck::on_files_removed(std::uint64_t count, bool names_files) {
-  if (names_files) told_.files_removed(count);
-}
-
-void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
-  told_.dumps_removed(count, first, last);
-}
-
-void DumpCheck::on_unreceived(std::uint64_t first, std::uint64_t last) {
-  told_.unreceived(first, last);
-}
-
-void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
-  told_.problem(number, what);
+  if (names_files) files_removed(count);
 }
 
 /// Notes each record, and returns how many there are.

@@ -88,7 +88,7 @@ struct VerifyContext {
 
 /// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers the
 /// operators with losses, the name of each other operator once, with ranges of steps, and a hash of each file's path.
-class DumpCheck final : private JournalListener {
+class DumpCheck final : private JournalFindings {
  public:
   DumpCheck(VerifyContext& context, std::string directory);
 
@@ -109,21 +109,15 @@ class DumpCheck final : private JournalListener {
   void on_never(const NeverCaptured& what) override;
   void on_chunk(const JournalLine& line) override;
   void on_provenance(const Provenance& provenance) override;
-  void on_clock(const ClockStep& step) override;
   void on_history(std::uint32_t history_steps, std::uint32_t after_steps) override;
   void on_fired(const ToldFiring& firing) override;
   void on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) override;
   void on_wrote(std::uint32_t records, std::uint32_t lost) override;
-  void on_driver(std::string_view call, std::int32_t code) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
-  void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
   void on_forgotten(const JournalLine& what, bool names_files) override;
   void on_files_removed(std::uint64_t count, bool names_files) override;
-  void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
   void on_cut(std::uint32_t recorder, std::uint32_t next) override;
   void on_cut_counts(std::uint32_t written, std::uint32_t lost) override;
-  void on_unreceived(std::uint64_t first, std::uint64_t last) override;
-  void on_problem(std::uint64_t number, const std::string& what) override;
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
@@ -160,7 +154,6 @@ class DumpCheck final : private JournalListener {
   std::string journal_;     ///< path of the one being read
   std::string provenance_;  ///< of it, as it was told last
   std::uint64_t journal_device_ = 0;
-  JournalFindings told_;
   std::map<std::string, OverwrittenStart> cuts_;    ///< by the journal's name
   OverwrittenStart* cut_ = nullptr;                 ///< of the one being read
   bool has_history_ = false;                        ///< the one being read is of a history

@@ -35,6 +35,7 @@ constexpr KindTexts kKinds[] = {
     {"sealed", "sealed"},
     {"unlisted", "in no journal"},
     {"part", "not finished"},
+    {"unsynced", "written, and perhaps not on the disk: it could not be synced"},
     {"unreceived", "never arrived over the wire"},
     {"damage", "lost with bytes of the image"},
     {"some_steps", "captured at some of the model's steps only, as operators are that run under a condition"},

@@ -34,6 +34,7 @@ enum class FindingKind : std::uint8_t {
   sealed,       ///< the journal is sealed
   unlisted,     ///< a file that no journal names
   part,         ///< a file that was never finished
+  unsynced,     ///< what was written could not be made durable
   unreceived,   ///< frames of a wire never arrived
   damage,       ///< bytes of a flash image are lost
   some_steps,   ///< an operator that was captured at some of its model's steps only, as conditional ones are

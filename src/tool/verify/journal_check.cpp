@@ -28,6 +28,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   if (line.kind == Kind::removed || line.kind == Kind::overwritten) return;
   if (line.kind == Kind::files_removed) return listener_.on_files_removed(line.bytes, records_);
   if (line.kind == Kind::unreceived) return listener_.on_unreceived(line.first_frame, line.last_frame);
+  if (line.kind == Kind::unsynced) return listener_.on_unsynced(line.driver_code);
   if (line.kind == Kind::dumps_removed)
     return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
   // Of another dump of the same boot `opdump extract` tells it, also behind the end.
@@ -81,6 +82,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::files_removed:
     case Kind::dumps_removed:
     case Kind::overwritten:
+    case Kind::unsynced:
     case Kind::unreceived:
       return;
   }

@@ -87,6 +87,9 @@ class JournalListener {
   /// Frames `first` to `last` of the wire over which the dump came never arrived.
   virtual void on_unreceived(std::uint64_t first, std::uint64_t last) = 0;
 
+  /// What was written by then could not be made durable, as errno `code` says.
+  virtual void on_unsynced(std::int32_t code) = 0;
+
   /// Something that no writer writes stands in line `number`.
   virtual void on_problem(std::uint64_t number, const std::string& what) = 0;
 

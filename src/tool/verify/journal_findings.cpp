@@ -1,5 +1,6 @@
 #include "src/tool/verify/journal_findings.hpp"
 
+#include <cstring>
 #include <vector>
 
 #include "src/config/text/human_text.hpp"
@@ -9,8 +10,8 @@
 
 namespace opdump::tool {
 
-void JournalFindings::gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
-                          std::string_view causes) {
+void JournalFindings::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+                             std::string_view causes) {
   const std::uint32_t count = last - first + 1;
   findings_.add_summed(FindingKind::gap,
                        {{"journal", journal_},
@@ -27,7 +28,7 @@ void JournalFindings::gap(std::uint32_t recorder, std::uint32_t first, std::uint
                                            " lost, with no room even to tell which: " + causes_text(causes)});
 }
 
-void JournalFindings::forgotten(const JournalLine& line, bool names_files) {
+void JournalFindings::on_forgotten(const JournalLine& line, bool names_files) {
   const ForgottenRecords& told = line.forgotten;
   const std::string range = "recorder " + std::to_string(line.recorder) + ", numbers " +
                             std::to_string(line.sequence) + " to " + std::to_string(line.last);
@@ -66,7 +67,7 @@ void JournalFindings::files_removed(std::uint64_t count) {
                     {journal_, count_text(count, "file") + " of which the journal, shortened, has no name"});
 }
 
-void JournalFindings::op(const JournalLine& line) {
+void JournalFindings::on_op(const JournalLine& line) {
   const OpCounts& counts = line.op_counts;
   const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";
   std::vector<FindingField> fields = {{"journal", journal_},
@@ -95,7 +96,7 @@ void JournalFindings::op(const JournalLine& line) {
   findings_.add(FindingKind::by_op, true, {std::string(line.path.op), model, where, what}, fields);
 }
 
-void JournalFindings::provenance(const Provenance& provenance) {
+void JournalFindings::on_provenance(const Provenance& provenance) {
   const std::string text = provenance_text(provenance);
   findings_.add_note(FindingKind::provenance, {journal_, text},
                      {{"journal", journal_},
@@ -106,7 +107,7 @@ void JournalFindings::provenance(const Provenance& provenance) {
                       {"runtime", std::string(provenance.runtime)}});
 }
 
-void JournalFindings::clock(const ClockStep& step) {
+void JournalFindings::on_clock(const ClockStep& step) {
   const std::string times = "showed " + time_text(step.shown_us) + " when it was " + time_text(step.unix_us) +
                             ": earlier times are moved";
   findings_.add_note(
@@ -114,7 +115,7 @@ void JournalFindings::clock(const ClockStep& step) {
       {{"journal", journal_}, {"shown_us", {}, step.shown_us, true}, {"unix_us", {}, step.unix_us, true}});
 }
 
-void JournalFindings::driver(std::string_view call, std::int32_t code) {
+void JournalFindings::on_driver(std::string_view call, std::int32_t code) {
   const std::string returned = std::to_string(code);
   findings_.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
                      {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
@@ -160,7 +161,7 @@ void JournalFindings::refused_by_sink(std::uint32_t lost) {
                     {journal_, "history", count_text(lost, "file") + " of write-outs refused by the sink"});
 }
 
-void JournalFindings::untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
+void JournalFindings::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
   findings_.add_summed(FindingKind::gap,
                        {{"journal", journal_},
                         {"line", {}, number, true},
@@ -172,7 +173,7 @@ void JournalFindings::untold(std::uint64_t number, std::uint32_t untold, const D
                                            " lost, and no line tells which; of all: " + causes_text(counts)});
 }
 
-void JournalFindings::untold_reduced(std::uint64_t number, std::uint32_t untold) {
+void JournalFindings::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
   findings_.add(
       FindingKind::reduced, true,
       {journal_, "line " + std::to_string(number),
@@ -180,7 +181,7 @@ void JournalFindings::untold_reduced(std::uint64_t number, std::uint32_t untold)
       {{"journal", journal_}, {"line", {}, number, true}, {"count", {}, untold, true}});
 }
 
-void JournalFindings::dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
+void JournalFindings::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
   const std::string range =
       first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
   findings_.add(FindingKind::rotated, false, {journal_, count_text(count, "dump"), range},
@@ -209,7 +210,7 @@ void JournalFindings::not_final(const JournalCheck& check) {
   findings_.add(FindingKind::not_final, true, {journal_, what}, {{"journal", journal_}, {"message", what}});
 }
 
-void JournalFindings::chunk(const JournalLine& line) {
+void JournalFindings::on_chunk(const JournalLine& line) {
   const ChunkFaultKind& fault = kind_of(line.fault);
   const std::string path = line.path_text.empty() ? "(no name)" : std::string(line.path_text);
   findings_.add(
@@ -222,14 +223,19 @@ void JournalFindings::chunk(const JournalLine& line) {
        {"bytes", {}, line.bytes, true}});
 }
 
-void JournalFindings::unreceived(std::uint64_t first, std::uint64_t last) {
+void JournalFindings::on_unreceived(std::uint64_t first, std::uint64_t last) {
   const std::string what = first == last ? "frame " + std::to_string(first)
                                          : "frames " + std::to_string(first) + " to " + std::to_string(last);
   findings_.add(FindingKind::unreceived, true, {journal_, what},
                 {{"journal", journal_}, {"first", {}, first, true}, {"last", {}, last, true}});
 }
 
-void JournalFindings::problem(std::uint64_t number, const std::string& what) {
+void JournalFindings::on_unsynced(std::int32_t code) {
+  findings_.add(FindingKind::unsynced, true, {journal_, std::strerror(code)},
+                {{"journal", journal_}, {"errno", {}, static_cast<std::uint32_t>(code), true}});
+}
+
+void JournalFindings::on_problem(std::uint64_t number, const std::string& what) {
   const std::string place = number == 0 ? journal_ : journal_ + ':' + std::to_string(number);
   findings_.add(FindingKind::journal, true, {place + ": " + what},
                 {{"journal", journal_}, {"line", {}, number, true}, {"message", what}});

@@ -110,9 +110,9 @@ void TriggerAccounts::add_counts(std::uint64_t number, const ToldFiring& trigger
   account.counts = counts;
   account.counted = true;
   if (counts.fired != account.fired && !may_be_cut)
-    told_.problem(number, "trigger " + std::to_string(trigger.trigger) + " counts " +
-                              count_text(counts.fired, "firing") + ", and the lines before tell of " +
-                              std::to_string(account.fired));
+    told_.on_problem(number, "trigger " + std::to_string(trigger.trigger) + " counts " +
+                                 count_text(counts.fired, "firing") + ", and the lines before tell of " +
+                                 std::to_string(account.fired));
 }
 
 void TriggerAccounts::tell(bool closed) {
@@ -120,7 +120,7 @@ void TriggerAccounts::tell(bool closed) {
     if (account.counted) {
       told_.trigger(account.trigger, account.counts);
     } else if (closed) {
-      told_.problem(0, "nothing tells how often trigger " + std::to_string(number) + " was held back");
+      told_.on_problem(0, "nothing tells how often trigger " + std::to_string(number) + " was held back");
     }
   }
 }

@@ -363,15 +363,19 @@ TEST_CASE_FIXTURE(Fixture, "tree sink faults: a commit that fails late spares th
   CHECK(names_in(root.path()) == Names{claim[0], "mapping.csv"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "tree sink faults: a sync that fails is told until one succeeds") {
+TEST_CASE_FIXTURE(FilledDisk,
+                  "tree sink faults: a sync that fails is told until one succeeds, in the journal too") {
   g_faults.syncfs = EIO;
   CHECK(sink.sync() == Status::ok);  // nothing was written
   REQUIRE(store(sink, {text, "", "file"}, "x") == Status::ok);
   CHECK(sink.sync() == Status::io_error);
   CHECK(sink.last_errno() == EIO);
   CHECK(sink.sync() == Status::io_error);
+  REQUIRE(tell(std::string(kHead) + "to,0,0\nclosed,0\n") == Status::ok);
+  CHECK(sink.sync() == Status::io_error);
   g_faults.syncfs = ENOTSUP;  // as far as the file system can
   CHECK(sink.sync() == Status::ok);
+  CHECK(journal() == std::string(kHead) + "to,0,0\nclosed,0\nunsynced,5\n");
   g_faults.syncfs = EIO;
   CHECK(sink.sync() == Status::ok);
   CHECK(g_faults.fsync_calls == 0);
