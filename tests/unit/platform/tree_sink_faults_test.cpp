@@ -96,7 +96,7 @@ struct FilledDisk : Fixture {
 
 TEST_CASE_FIXTURE(FilledDisk,
                   "tree sink faults: a full disk takes the journal's lines, which count what is lost") {
-  constexpr std::uint64_t kDisk = 150'000;
+  constexpr std::uint64_t kDisk = 200'000;
   for (const bool begun : {false, true}) {
     for (const bool reserves : {true, false}) {
       CAPTURE(begun);
@@ -110,8 +110,8 @@ TEST_CASE_FIXTURE(FilledDisk,
       new (&sink) TreeSink;
       next = written = 0;
       REQUIRE(tell(std::string(kHead)) == Status::ok);
-      while (next < 800) record(begun);
-      CHECK(written > 50);
+      while (next < 1000) record(begun);
+      CHECK(written > 100);
       const std::string named = journal();
       CHECK(named.find("lost,0," + std::to_string(written) + ",") != named.npos);
       CHECK(named.find("forgotten,0,") != named.npos);
@@ -120,8 +120,8 @@ TEST_CASE_FIXTURE(FilledDisk,
       // Lines that would take too much give way to the end.
       for (int i = 0; i < 200; ++i)
         REQUIRE(tell(std::string(kOp) + std::string(500, 'n') + std::to_string(i) + "\n") == Status::ok);
-      REQUIRE(tell("to,0,800\nclosed,800\n") == Status::ok);
-      CHECK(journal().ends_with("to,0,800\nclosed,800\n"));
+      REQUIRE(tell("to,0,1000\nclosed,1000\n") == Status::ok);
+      CHECK(journal().ends_with("to,0,1000\nclosed,1000\n"));
       check();
       // What was kept is others' again.
       std::uint64_t used = 0;
