@@ -135,7 +135,9 @@ class ConfigLoader {
     loaded.bytes_.reset(new (std::nothrow) std::byte[loaded.size_]);
     if (loaded.bytes_ == nullptr) return refuse_large(outcome_.error, name);
     Arena arena({loaded.bytes_.get(), loaded.size_});
-    const Status parsed = parse_config({text, arena, check_path_, context_, true}, outcome_);
+    const ConfigInput input = {
+        .text = text, .memory = arena, .check_path = check_path_, .context = context_, .wants_notes = true};
+    const Status parsed = parse_config(input, outcome_);
     if (parsed != Status::ok) return parsed;
     if (!acl_file_.empty()) {
       const Status named = load_named(loaded);
