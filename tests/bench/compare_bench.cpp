@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "figures.hpp"
 #include "memory_read.hpp"
 #include "src/tool/judge/compare/comparison.hpp"
 #include "turns.hpp"
@@ -91,8 +90,6 @@ int main(int argc, char** argv) {
       read.push_back(2 * static_cast<double>(size) / std::min(plain, ahead));
       ratio.push_back(std::min(plain, ahead) / done);
     }
-    add_figure("compare", name + ", threads: " + std::to_string(threads), "of the read bandwidth",
-               Better::more, ratio);
     std::printf("%-14s%8u%10.2f%10.2f%10.2f\n", name.c_str(), threads, median(read) / 1e9,
                 median(read) * median(ratio) / 1e9, median(ratio));
   };

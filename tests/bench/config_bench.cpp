@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "figures.hpp"
 #include "opdump/config/parse.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
@@ -99,15 +98,12 @@ void measure(const Row& row) {
     check(resolve_plan(outcome.config, model, bits, plan) == Status::ok && plan.matched_ops != 0);
   });
   std::printf("%10zu  %5s  %14.1f", text.size(), row.long_names ? "long" : "short", least(ours) / 1000);
-  const std::string what = std::to_string(text.size()) + (row.long_names ? ", long names" : ", short names");
-  add_figure("configs", what, "read and resolved, ns", Better::less, ours);
 #if OPDUMP_BENCH_NLOHMANN
   const std::vector<double> theirs = least_ns([&] {
     const nlohmann::json json = nlohmann::json::parse(text);
     check(json.contains("dump"));
   });
   std::printf("  %14.1f  %8.2f  %8.2f\n", least(theirs) / 1000, least(ours) / least(theirs), row.goal);
-  add_figure("configs", what, "of a mere parse", Better::less, ratios(ours, theirs));
 #else
   std::printf("  %14s  %8s  %8.2f\n", "-", "-", row.goal);
 #endif

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import time
 
-import figures
 
 KIB, MIB = 1 << 10, 1 << 20
 CASES = [('one file of 64 KiB', 1, 64 * KIB), ('1000 files of 64 KiB', 1000, 64 * KIB),
@@ -86,8 +85,6 @@ def main():
         remove(source)
         median = {key: 1e3 * statistics.median(values) for key, values in times.items()}
         vendor = median.get('vendor')
-        for floor_name, figure in (('floor', 'of the bare calls'), ('cp', 'of cp -r')):
-            figures.add_figure('convert', name, figure, 'less', [a / b for a, b in zip(times['opdump'], times[floor_name])])
         print('%-22s %10.1f %10.1f %10.1f %10s %9.2f %9.2f %9s %10d' % (
             name, median['opdump'], median['floor'], median['cp'], '%.1f' % vendor if vendor else '-',
             median['opdump'] / median['floor'], median['opdump'] / median['cp'],

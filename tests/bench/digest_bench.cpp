@@ -10,7 +10,6 @@
 #include <random>
 #include <vector>
 
-#include "figures.hpp"
 #include "opdump/base/crc32c.hpp"
 #include "opdump/base/digest.hpp"
 #include "opdump/base/xxh3.hpp"
@@ -47,8 +46,6 @@ void measure(const char* name, Digest sum, Bytes bytes, std::vector<std::byte>& 
     chunks.push_back(size / thread_seconds_of([&] { digest(sum, bytes, kChunk, sink); }));
   }
   if (sink == std::byte{0x55}) std::puts("");
-  add_figure("digest", name, "of memcpy", Better::more, ratios(whole, copied));
-  add_figure("digest", name, "of memcpy, in 4 KiB chunks", Better::more, ratios(chunks, copied));
   std::printf("%-18s%12.2f%10.2f%10.2f%16.2f\n", name, median(copied) / 1e9, median(whole) / 1e9,
               median(whole) / median(copied), median(chunks) / 1e9);
 }

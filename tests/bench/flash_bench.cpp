@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "figures.hpp"
 #include "tests/support/flash_costs.hpp"
 #include "timing.hpp"
 #include "turns.hpp"
@@ -53,12 +52,6 @@ int main() {
         costs = tests::measure_flash_costs(c.part, c.page_bytes, bytes, c.sync_each);
         ns.push_back((bench::nanoseconds_now() - start) / (2.0 * c.part.block_bytes * c.part.block_count));
       }
-      const std::string what = std::string(c.name) + ", " + std::to_string(bytes);
-      using bench::Better;
-      // Counted, and the same each time.
-      bench::add_figure("flash", what, "programmed per byte", Better::less,
-                        std::vector(ns.size(), costs.write_amplification));
-      bench::add_figure("flash", what, "ns per byte", Better::less, ns);
       std::printf("%-32s %8u %8.3f %8.3f %8.3f %9.2f %8.2f\n", c.name, bytes, costs.write_amplification,
                   costs.erase_amplification, costs.of_raw, costs.mount_ms, bench::median(ns));
     }

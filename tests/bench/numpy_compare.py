@@ -10,7 +10,6 @@ import sys
 
 import numpy
 
-import figures
 from run_times import run_times
 
 
@@ -43,8 +42,6 @@ def main():
                                                stdout=subprocess.DEVNULL), repetitions)
     for path in paths:
         os.remove(path)
-    for what, times in (('NumPy, in memory', with_numpy), ('opdump compare, from files', command)):
-        figures.add_figure('compare', what, 'seconds', 'less', times)
     with_numpy, command = min(with_numpy), min(command)
     print('NumPy, in memory %.3f s; opdump compare, from files, %.3f s: %.1f times as fast' %
           (with_numpy, command, with_numpy / command))

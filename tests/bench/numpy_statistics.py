@@ -9,7 +9,6 @@ import sys
 
 import numpy
 
-import figures
 from run_times import run_times
 
 DTYPES = {'float32': 'f4', 'float16': 'f2'}
@@ -35,7 +34,6 @@ def main():
         values = numpy.random.default_rng(1).standard_normal(size // 4, dtype='f4').astype(code)
         values = numpy.resize(values, size // values.itemsize)
         times = run_times(lambda: statistics(values), int(sys.argv[2]))
-        figures.add_figure('statistics', '%s, NumPy' % dtype, 'GB/s', 'more', [size / time / 1e9 for time in times])
         with_numpy = min(times)
         ours = ['%s %.1f ms, %.0f times as fast' % (kernels, size / speed * 1e3, with_numpy * speed / size)
                 for name, kernels, speed in rows if name == dtype]

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "figures.hpp"
 #include "opdump/impl/stats/non_finite.hpp"
 #include "turns.hpp"
 
@@ -50,9 +49,6 @@ void measure(DType dtype, const char* kernel_name, NonFiniteKernel kernel,
     alone.push_back(search / copy);
   }
   if (found) std::puts("the tensor should hold nothing of the kind");
-  const std::string what = std::string(info(dtype).name) + ", " + kernel_name;
-  add_figure("overflow", what, "on top of the copy", Better::less, costs);
-  add_figure("overflow", what, "of the copy, alone", Better::less, alone);
   const double copy = median(copies);
   std::printf("%-14s%-10s%14.2f%16.2f%16.2f\n", info(dtype).name.data(), kernel_name,
               static_cast<double>(tensor.size()) / copy / 1e9, median(costs), median(alone));

@@ -4,11 +4,10 @@
 Usage: report.py RESULTS.json...
 """
 import collections
+import json
 import math
 import statistics
 import sys
-
-import figures
 
 
 # From where on a cost is expected to be the same for each.
@@ -17,10 +16,22 @@ LARGE = {'bytes': 4096, 'records': 1000, 'operators, load and plan': 1000}
 UNITS = {'operators, load and plan': 'operator', 'operators, wants': 'call'}
 
 
+def google_runs(paths):
+    """(topic, what, value, counters) of each repetition that ended well."""
+    for path in paths:
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        for run in json.loads(text)['benchmarks'] if text else []:
+            if run['run_type'] != 'iteration' or run.get('error_occurred'):
+                continue
+            topic, what, value = run['name'].replace('/iterations:1', '').replace('/manual_time', '').split('/')[:3]
+            yield topic, what, int(value), run
+
+
 def load(paths):
     """{(topic, what, value): {counter: median over the repetitions}}"""
     gathered = collections.defaultdict(lambda: collections.defaultdict(list))
-    for topic, what, value, run in figures.google_runs(paths):
+    for topic, what, value, run in google_runs(paths):
         for counter, number in run.items():
             if counter in ('p50', 'p99', 'mean', 'own', 'gb_per_s', 'of_floor', 'floor_gb_per_s', 'per_byte', 'ram_kib'):
                 gathered[topic, what, value][counter].append(number)

@@ -2,13 +2,12 @@
 # Measures opdump beside what one could use instead, and prints one table per topic. See --help.
 
 set -eu
-from=$PWD
 cd "$(dirname "$0")/../.."
 . examples/build_tools.sh
 
 help() {
   cat <<'END'
-usage: sh tests/bench/run.sh [--quick] [--json FILE] [--against FILE] [TOPIC...]
+usage: sh tests/bench/run.sh [--quick] [TOPIC...]
 
 Builds opdump with optimisation under build/bench, runs its benchmarks and prints a table per topic. What is
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
@@ -16,10 +15,6 @@ only when something cannot be built or run.
 
   TOPIC     off, recording, file, growth, configs, statistics, digest, overflow, compare, convert or flash; all by default
   --quick   one repetition of everything instead of five
-  --json FILE
-            writes all figures, with the value of each repetition, and the processor, clock source, compiler and commit
-  --against FILE
-            says what became slower than in FILE, which --json has written, by more than the noise of both runs
   --help    this text
 
 environment
@@ -32,19 +27,9 @@ END
 
 repetitions=5
 topics=
-json=
-against=
-awaited=
 for argument; do
-  if [ -n "$awaited" ]; then
-    [ -n "$argument" ] || fail "--$awaited takes a file"
-    eval "$awaited=\$argument"
-    awaited=
-    continue
-  fi
   case $argument in
     --quick) repetitions=1 ;;
-    --json | --against) awaited=${argument#--} ;;
     --help)
       help
       exit 0
@@ -53,11 +38,6 @@ for argument; do
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -z "$awaited" ] || fail "--$awaited takes a file"
-case $json in [!/]*) json=$from/$json ;; esac
-case $against in [!/]*) against=$from/$against ;; esac
-[ -z "$against" ] || [ -r "$against" ] || fail "there is no file '$against' to compare with"
-[ -z "$against" ] || [ "$repetitions" = 5 ] || fail '--against takes five repetitions of everything, not --quick'
 [ -n "$topics" ] || topics='off recording file growth configs statistics digest overflow compare convert flash'
 
 has_header() {
@@ -127,8 +107,6 @@ folder=build/bench
 say "== building $folder"
 build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=enabled -Dexamples=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
 
-export OPDUMP_BENCH_FIGURES="$PWD/$folder/figures.jsonl"
-rm -f "$OPDUMP_BENCH_FIGURES"
 results=
 for topic in $topics; do
   say "== measuring: $topic"
@@ -192,11 +170,4 @@ if [ -n "$results" ]; then
   say "medians of $repetitions, files in ${scratch%/*}, $(processors) processors"
   # shellcheck disable=SC2086  # a list of files
   python3 tests/bench/report.py $results
-fi
-if [ -n "$json$against" ]; then
-  [ -n "$json" ] || json=$folder/figures.json
-  # shellcheck disable=SC2086  # a list of files
-  python3 tests/bench/judge.py keep "$json" $results --lines "$OPDUMP_BENCH_FIGURES" --compiler "$CXX" --place "$scratch"
-  say "figures: $json"
-  [ -z "$against" ] || python3 tests/bench/judge.py against "$against" "$json"
 fi

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "figures.hpp"
 #include "memory_read.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "turns.hpp"
@@ -63,8 +62,7 @@ struct Speeds {
   double chunks_ratio;  ///< of `read`, in pieces of 4 KiB, as they come from a small ring
 };
 
-Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const char* name,
-               const StatisticsKernels* kernels) {
+Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const StatisticsKernels* kernels) {
   constexpr int kRounds = 11;
   std::vector<double> read, whole, chunks;
   double sink = 0;
@@ -92,9 +90,6 @@ Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const char* nam
     chunks.push_back(read_seconds / chunks_seconds);
   }
   if (sink == 0.5) std::puts("");
-  const std::string what = std::string(info(dtype).name) + ", " + name;
-  add_figure("statistics", what, "of the read bandwidth", Better::more, whole);
-  add_figure("statistics", what, "the same, in 4 KiB chunks", Better::more, chunks);
   return {median(read), median(whole), median(chunks)};
 }
 
@@ -121,7 +116,7 @@ int main(int argc, char** argv) {
     for (const auto& [name, level] : kLevels) {
       const StatisticsKernels* const kernels = statistics_kernels(level);
       if (kernels == nullptr) continue;
-      const Speeds speeds = measure(bytes, dtype, name, kernels);
+      const Speeds speeds = measure(bytes, dtype, kernels);
       std::printf("%-10s%-10s%10.2f%10.2f%10.2f%16.2f\n", info(dtype).name.data(), name, speeds.read / 1e9,
                   speeds.read * speeds.whole_ratio / 1e9, speeds.whole_ratio, speeds.chunks_ratio);
     }

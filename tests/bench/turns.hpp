@@ -36,12 +36,6 @@ inline double wall_seconds_of(const auto& work) {
   return turns::seconds_of(CLOCK_MONOTONIC, work);
 }
 
-/// What was measured in the same turn, divided.
-inline std::vector<double> ratios(std::vector<double> values, const std::vector<double>& floors) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] /= floors[i];
-  return values;
-}
-
 /// Of at least one value; of an even number of them, the upper of the two in the middle.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
