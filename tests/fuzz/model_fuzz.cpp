@@ -3,6 +3,7 @@
 #include "opdump/attach.h"
 #include "record_use.hpp"
 #include "src/card/card_json.hpp"
+#include "src/tool/read/card/ge_graph_file.hpp"
 #include "src/tool/read/card/onnx_file.hpp"
 #include "src/tool/read/card/tflite_file.hpp"
 
@@ -40,5 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (opdump_onnx_nodes(data, size, use, &bytes) != OPDUMP_OK) opdump::fuzz::require(bytes == 0);
   opdump::cards::ModelCard tflite;
   if (opdump::tool::read_tflite(file, tflite, reason)) use(tflite);
+  opdump::cards::ModelCard graph;
+  if (opdump::tool::read_ge_graph(file, graph, reason)) use(graph);
   return 0;
 }

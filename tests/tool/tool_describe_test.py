@@ -8,7 +8,9 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import struct
+import subprocess
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
@@ -43,6 +45,51 @@ def tflite_net():
          tflite_tensor('y', 9, [1, 3, 4, 2], scales=[2.0], zero_points=[7]), tflite_tensor('z', 0, [2]),
          tflite_tensor('g', 0, [2])],
         [tflite_op(0, [0, 1, -1], [2], 1, conv), tflite_op(1, [2], [3]), tflite_op(2, [3], [4])], [b'', b'\1' * 6])
+
+
+# As GE prints a graph (`DUMP_GE_GRAPH=1`): its own operators, and those of a subgraph.
+GE_NET = rb"""name: "model"
+version: 1
+graph {
+  name: "ge_default_1"
+  op { name: "x" type: "Data" output_desc { dtype: DT_FLOAT shape { dim: -1 dim: 3 } layout: "ND" } }
+  op {
+    name: "w" type: "Const"  # its elements are not read
+    attr { key: "value" value { t { desc { dtype: DT_FLOAT16 } data: "\000\x01\"}\n" "{" } } }
+    output_desc { dtype: DT_FLOAT16 shape { dim: [3, 4] } }
+  }
+  op {
+    name: "net/conv\303\2741" type: "Conv2D" input: "x:0" input: "w:0" input: "" input: "x:-1"
+    attr { key: "_datadump_original_op_names" value { list { s: "conv" s: "bn" } } }
+    attr { key: "_index" value { i: 1 } }
+    attr { key: "strides" value { list { i: 1 i: 2 } } }
+    attr { key: "mode" value { s: 'SAME' } }
+    stream_id: 2
+    input_desc { dtype: DT_FLOAT shape { dim: -1 dim: 3 } }
+    output_desc { dtype: DT_BF16 shape { dim: -2 } }
+  }
+  op { name: "call" type: "PartitionedCall" input: "net/conv\303\2741:0" subgraph_name: "sub" output_desc { } }
+  op { name: "out" type: "NetOutput" input: "call:0" }
+}
+graph {
+  name: "sub"
+  op { name: "relu" type: "Relu" input: "unknown:1" input_desc { dtype: DT_INT8 shape { dim: 4 } } }
+}
+"""
+GE_PROTO = """syntax = "proto3";
+enum DataType { DT_UNDEFINED = 0; DT_FLOAT = 1; DT_FLOAT16 = 2; DT_INT8 = 3; DT_BF16 = 27; }
+message List { repeated bytes s = 2; repeated int64 i = 3; }
+message Value { bytes s = 2; int64 i = 3; float f = 4; bool b = 5; List list = 1; TensorDef t = 12; }
+message Shape { repeated int64 dim = 1; }
+message Desc { DataType dtype = 2; Shape shape = 3; string layout = 4; }
+message TensorDef { Desc desc = 1; bytes data = 2; }
+message Op {
+  string name = 1; string type = 2; repeated string input = 5; map<string, Value> attr = 10; int64 stream_id = 22;
+  repeated Desc input_desc = 33; repeated Desc output_desc = 34; repeated string subgraph_name = 35;
+}
+message Graph { string name = 1; repeated Op op = 6; }
+message Model { string name = 1; uint32 version = 2; repeated Graph graph = 7; }
+"""
 
 
 class Describe(Case):
@@ -99,6 +146,34 @@ class Describe(Case):
              'quant': {'scheme': 'affine', 'axis': 0, 'scale': [0.25, 0.125], 'zero_point': [0, 0]}}, {}])
         self.assertEqual([(op['name'], op['type']) for op in card['ops']],
                          [('y', 'CONV_2D'), ('z', 'MyOp'), ('g', 'GELU')])
+
+    def test_a_graph_of_cann(self):
+        card, out = self.describe('ge_proto_00000007_graph_1_Build.txt', GE_NET)
+        self.assertEqual(out, 'card.json: model "ge_default_1": 3 operators, 5 tensors\n')
+        conv, call, relu = card['ops']
+        x = {'tensor': 'x:0', 'dtype': 'float32', 'shape': [-1, 3]}
+        w = {'tensor': 'w:0', 'constant': True, 'dtype': 'float16', 'shape': [3, 4]}
+        out = {'tensor': 'net/conv\u00fc1:0', 'dtype': 'bfloat16'}
+        self.assertEqual(conv, {'index': 0, 'name': 'net/conv\u00fc1', 'type': 'Conv2D', 'stream_id': 2,
+                                'original_names': ['conv', 'bn'], 'inputs': [x, w, {}], 'outputs': [out]})
+        self.assertEqual((call['inputs'], call['outputs'], call['flags']),
+                         ([out], [{'tensor': 'call:0'}], ['control_flow']))
+        self.assertEqual(relu['inputs'], [{'tensor': 'unknown:1', 'dtype': 'int8', 'shape': [4]}])
+
+    def test_a_graph_of_cann_as_protobuf_prints_it(self):
+        if shutil.which('protoc') is None:
+            print('left out: a graph that protoc prints, as protoc is not installed')
+            return
+        self.write('ge.proto', GE_PROTO)
+        printed = GE_NET
+        for way in ('--encode', '--decode'):
+            printed = subprocess.run(['protoc', f'{way}=Model', f'--proto_path={self.path("")}', 'ge.proto'],
+                                     input=printed, stdout=subprocess.PIPE, check=True).stdout
+        self.assertNotEqual(printed, GE_NET)
+        cards = [self.describe('graph.txt', text)[0] for text in (GE_NET, printed)]
+        for card in cards:
+            del card['sha256']
+        self.assertEqual(*cards)
 
     def test_a_card_is_a_model_for_check_and_replay(self):
         self.describe('net.tflite', tflite_net())
@@ -212,7 +287,9 @@ class Describe(Case):
     def test_damage_is_told(self):
         for name, model, words in (('net.onnx', onnx_net()[:40], 'is no ONNX model, or is damaged'),
                                    ('empty', b'', 'is no ONNX model: it has no version or no graph'),
-                                   ('net.tflite', tflite_net()[:-40], 'lies outside of the file')):
+                                   ('net.tflite', tflite_net()[:-40], 'lies outside of the file'),
+                                   ('ge.txt', GE_NET[:-40], 'is no graph of CANN, or is damaged in line 26'),
+                                   ('ge.json', b'{"graph": [{"op": []}]}', 'JSON')):
             self.write(name, model)
             out, error = self.run_tool('describe', name, '-o', 'card.json', expect=1)
             self.assertEqual(out, '')
@@ -221,7 +298,7 @@ class Describe(Case):
             self.assertNotIn('card.json', self.files())
 
     def test_damage_at_each_byte_is_an_error_or_another_model(self):
-        for name, model in (('net.onnx', onnx_net()), ('net.tflite', tflite_net())):
+        for name, model in (('net.onnx', onnx_net()), ('net.tflite', tflite_net()), ('ge.txt', GE_NET)):
             cuts = refused = 0
             for at in range(0, len(model), SHARE):
                 for damaged in (model[:at], model[:at] + bytes([model[at] ^ 0xff]) + model[at + 1:]):

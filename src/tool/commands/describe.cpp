@@ -27,13 +27,15 @@ usage: opdump describe MODEL -o CARD.json [--name NAME] [--id N] [--dim NAME=N]
        opdump describe MODEL.dbg -o RUN.json
 
   -o CARD.json   the file to write
-  --name NAME    what the model is called in dumps; otherwise as its file, without the ending
+  --name NAME    what the model is called in dumps; otherwise as its file, without the ending, or as CANN's graph
   --id N         the model's number in dumps; otherwise 0
   --dim NAME=N   the extent of a dim that the model gives a name, such as "batch"; may be given several times
 
-MODEL is an ONNX file, or a model of TensorFlow Lite. The card has its operators in the order in which they run,
-with their attributes, and their tensors: names, dtypes, shapes as far as the file tells them (-1 is a dim that
-is known only when the model runs), which of them are constant, and how integers stand for real numbers.
+MODEL is an ONNX file, a model of TensorFlow Lite, or a graph that CANN has written with DUMP_GE_GRAPH=1
+(ge_proto_*_Build.txt: no tasks, and no attributes).
+The card has its operators in the order in which they run, with their attributes, and their tensors: names,
+dtypes, shapes as far as the file tells them (-1 is a dim that is known only when the model runs), which of them
+are constant, and how integers stand for real numbers.
 
 '--model' of every command, and 'opdump replay', take the card or MODEL itself, a RUN.json, or a dump: the cards
 that lie in it.

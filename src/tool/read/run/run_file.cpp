@@ -19,7 +19,6 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/card/model_file.hpp"
-#include "src/tool/read/card/tflite_file.hpp"
 #include "src/tool/read/dump/beside_files.hpp"
 #include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/run/json_fields.hpp"
@@ -360,7 +359,7 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
   const std::string_view name =
       std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1 is 0: no slash
   const std::string directory = path.substr(0, path.size() - name.size());
-  if (is_onnx(file.bytes()) || is_tflite(file.bytes())) {
+  if (is_model_file(file.bytes())) {
     cards::ModelCard card;
     if (!read_model_file(file, path, {}, {}, card, text_->text, error.reason)) return false;
   } else if (text.size() > kMostCardBytes) {
