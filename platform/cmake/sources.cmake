@@ -19,8 +19,8 @@ set(opdump_core_sources
   src/kernels/statistics/kernels.cpp
 )
 opdump_sources(opdump_c_sources src/c_api/c_
-  callback_sink clock config extras faults fed_flash flash_log history_sink log model op_counts provenance
-  recorder running_op sealed_sink session single_op sink status trigger_sink
+  callback_sink config extras faults fed_flash flash_log history_sink log model recorder
+  running_op sealed_sink session status trigger_sink
 )
 
 # With simdjson.

@@ -1,5 +1,6 @@
 #include "opdump/parts/callback_sink.hpp"
 
+#include "opdump/port/sink.hpp"
 #include "src/c_api/handles.hpp"
 
 using namespace opdump;
@@ -58,6 +59,14 @@ opdump_status opdump_callback_sink_create(void* memory, std::size_t bytes, std::
   PortSink* const made = ::new (place) PortSink(take, context, {paths, paths_bytes(path_bytes)});
   *sink = &made->handle;
   return OPDUMP_OK;
+}
+
+void opdump_sink_destroy(opdump_sink* sink) {
+  if (sink != nullptr && sink->destroy != nullptr) sink->destroy(sink);
+}
+
+opdump_status opdump_sink_sync(opdump_sink* sink) {
+  return sink == nullptr ? opdump::c_api::kInvalidArgument : opdump::c_api::to_c(sink->sink.sync());
 }
 
 }  // extern "C"

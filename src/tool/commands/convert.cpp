@@ -23,7 +23,7 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 #include "src/tool/write/record_converter.hpp"
 #include "src/tool/write/safetensors.hpp"
 

@@ -13,12 +13,11 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/judge/diff/run_reader.hpp"
 #include "src/tool/judge/diff/run_table.hpp"
 #include "src/tool/judge/diff/run_verdicts.hpp"
 #include "src/tool/judge/diff/signature.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 
 namespace opdump::tool {
 namespace {

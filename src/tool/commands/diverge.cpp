@@ -11,7 +11,7 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/diverge/diverge_report.hpp"
 #include "src/tool/judge/diverge/ort_reference.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -25,7 +25,6 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/commands/doctor/device_trial.hpp"
 #include "src/tool/config/checked_config.hpp"
 

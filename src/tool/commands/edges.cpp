@@ -10,9 +10,8 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/judge/edges/edges.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 
 namespace opdump::tool {
 namespace {

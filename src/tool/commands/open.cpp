@@ -14,7 +14,7 @@
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/sealed_head.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 #include "src/tool/read/seal/opened_tree.hpp"
 
 namespace opdump::tool {

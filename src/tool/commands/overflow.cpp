@@ -21,9 +21,9 @@
 #include "src/tool/read/dump/digest_file.hpp"
 #include "src/tool/read/dump/quantisation_text.hpp"
 #include "src/tool/read/dump/record_name.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 #include "src/tool/read/journal/journal_line.hpp"
-#include "src/tool/read/overflow/overflow_pairs.hpp"
+#include "src/tool/read/overflow/op_debug.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {

@@ -13,8 +13,6 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/judge/diff/run_reader.hpp"
 #include "src/tool/read/dump/found_files.hpp"
-#include "src/tool/read/dump/sealed_notice.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
 #include "src/tool/read/flash/flash_image.hpp"
 #include "src/tool/verify/dump_check.hpp"
 #include "src/tool/verify/findings.hpp"

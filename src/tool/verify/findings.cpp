@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/config/text/human_text.hpp"
-#include "src/tool/cli/table.hpp"
+#include "src/tool/cli/messages.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -12,8 +12,8 @@
 #include "opdump/types/counts.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/cli/table.hpp"
 
 namespace opdump::tool {
 namespace {

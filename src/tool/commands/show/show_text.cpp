@@ -6,7 +6,6 @@
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/read/dump/elements.hpp"

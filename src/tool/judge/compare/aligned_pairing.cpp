@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "src/tool/cli/ordered_work.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {

@@ -7,7 +7,7 @@
 
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/json.hpp"
-#include "src/tool/cli/table.hpp"
+#include "src/tool/cli/messages.hpp"
 #include "src/tool/judge/compare/verdict_report.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
 

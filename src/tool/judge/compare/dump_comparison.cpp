@@ -7,7 +7,7 @@
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
-#include "src/tool/read/run/model_sums.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "src/tool/cli/options.hpp"
 #include "src/tool/judge/compare/compare_report.hpp"
-#include "src/tool/read/flash/extracted_image.hpp"
+#include "src/tool/read/flash/flash_image.hpp"
 
 namespace opdump::tool {
 

@@ -13,8 +13,8 @@
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/aligned_pairing.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 

@@ -8,7 +8,6 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/compare/step_verdicts.hpp"
 
 namespace opdump::tool {

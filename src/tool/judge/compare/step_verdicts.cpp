@@ -12,7 +12,6 @@
 #include "src/tool/judge/compare/error_shape.hpp"
 #include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 
 namespace opdump::tool {

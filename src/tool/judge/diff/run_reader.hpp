@@ -9,7 +9,6 @@
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
 #include "src/tool/read/run/beside_cards.hpp"
-#include "src/tool/read/run/model_sums.hpp"
 
 namespace opdump::tool {
 

@@ -13,7 +13,7 @@
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/journal/dump_provenance.hpp"
-#include "src/tool/read/run/model_sums.hpp"
+#include "src/tool/read/run/beside_cards.hpp"
 
 namespace opdump::tool {
 

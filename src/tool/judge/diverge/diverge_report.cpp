@@ -8,7 +8,6 @@
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/judge/compare/compare_measures.hpp"
 
 namespace opdump::tool {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "opdump/impl/stats/non_finite.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/diverge/dumped_op.hpp"
 
 namespace opdump::tool {

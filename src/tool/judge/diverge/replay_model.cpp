@@ -8,7 +8,7 @@
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/read/card/model_file.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
 #include "src/tool/read/dump/record_name.hpp"

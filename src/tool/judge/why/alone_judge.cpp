@@ -8,8 +8,8 @@
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "src/config/text/human_text.hpp"
+#include "src/tool/judge/compare/healthy_error.hpp"
 #include "src/tool/judge/compare/msprobe_dump.hpp"
-#include "src/tool/judge/compare/op_types.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
 #include "src/tool/judge/why/judgement.hpp"
 

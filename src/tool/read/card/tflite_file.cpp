@@ -1,20 +1,175 @@
 #include "src/tool/read/card/tflite_file.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
+#include "opdump/base/bytes.hpp"
 #include "src/card/attribute_json.hpp"
 #include "src/tool/read/card/card_budget.hpp"
-#include "src/tool/read/card/flat_table.hpp"
-#include "src/tool/read/card/tflite_operators.hpp"
 
 namespace opdump::tool {
 
 using namespace cards;
 
 namespace {
+
+inline constexpr std::uint32_t kTfliteCustom = 32;
+
+/// The names of the builtin operators of TensorFlow Lite in the order of their codes, each with a blank behind it.
+inline constexpr std::string_view kTfliteOperators =
+    "ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE "
+    "EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D "
+    "LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1 RELU6 "
+    "RESHAPE RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH CONCAT_EMBEDDINGS SKIP_GRAM CALL "
+    "CUSTOM EMBEDDING_LOOKUP_SPARSE PAD UNIDIRECTIONAL_SEQUENCE_RNN GATHER BATCH_TO_SPACE_ND "
+    "SPACE_TO_BATCH_ND TRANSPOSE MEAN SUB DIV SQUEEZE UNIDIRECTIONAL_SEQUENCE_LSTM STRIDED_SLICE "
+    "BIDIRECTIONAL_SEQUENCE_RNN EXP TOPK_V2 SPLIT LOG_SOFTMAX DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM CAST "
+    "PRELU MAXIMUM ARG_MAX MINIMUM LESS NEG PADV2 GREATER GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN "
+    "TRANSPOSE_CONV SPARSE_TO_DENSE TILE EXPAND_DIMS EQUAL NOT_EQUAL LOG SUM SQRT RSQRT SHAPE POW "
+    "ARG_MIN FAKE_QUANT REDUCE_PROD REDUCE_MAX PACK LOGICAL_OR ONE_HOT LOGICAL_AND LOGICAL_NOT UNPACK "
+    "REDUCE_MIN FLOOR_DIV REDUCE_ANY SQUARE ZEROS_LIKE FILL FLOOR_MOD RANGE RESIZE_NEAREST_NEIGHBOR "
+    "LEAKY_RELU SQUARED_DIFFERENCE MIRROR_PAD ABS SPLIT_V UNIQUE CEIL REVERSE_V2 ADD_N GATHER_ND COS "
+    "WHERE RANK ELU REVERSE_SEQUENCE MATRIX_DIAG QUANTIZE MATRIX_SET_DIAG ROUND HARD_SWISH IF WHILE "
+    "NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2 DENSIFY SEGMENT_SUM "
+    "BATCH_MATMUL PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D IMAG "
+    "REAL COMPLEX_ABS HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL "
+    "CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE BROADCAST_ARGS RANDOM_STANDARD_NORMAL "
+    "BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE RELU_0_TO_1 UNSORTED_SEGMENT_PROD "
+    "UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2 UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR "
+    "RIGHT_SHIFT STABLEHLO_LOGISTIC STABLEHLO_ADD STABLEHLO_DIVIDE STABLEHLO_MULTIPLY STABLEHLO_MAXIMUM "
+    "STABLEHLO_RESHAPE STABLEHLO_CLAMP STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM "
+    "STABLEHLO_CONVOLUTION STABLEHLO_SLICE STABLEHLO_CUSTOM_CALL STABLEHLO_REDUCE STABLEHLO_ABS "
+    "STABLEHLO_AND STABLEHLO_COSINE STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR STABLEHLO_LOG "
+    "STABLEHLO_MINIMUM STABLEHLO_NEGATE STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER "
+    "STABLEHLO_RSQRT STABLEHLO_SELECT STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_SCATTER "
+    "STABLEHLO_COMPARE STABLEHLO_CONVERT STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE "
+    "STABLEHLO_PAD STABLEHLO_IOTA STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT "
+    "STABLEHLO_WHILE STABLEHLO_GATHER STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR "
+    "REDUCE_WINDOW STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT STABLEHLO_CBRT STABLEHLO_CASE ";
+
+/// The name of a builtin operator of TensorFlow Lite; empty: it is newer than this list.
+constexpr std::string_view tflite_operator(std::uint32_t code) {
+  std::string_view names = kTfliteOperators;
+  for (; code > 0 && !names.empty(); --code) names.remove_prefix(names.find(' ') + 1);
+  return names.substr(0, names.find(' '));
+}
+
+/// Reads an untrusted FlatBuffer. A place outside of the file reads as 0, and `good` becomes false.
+/// Source: the FlatBuffers binary format.
+class FlatFile {
+ public:
+  explicit FlatFile(Bytes bytes) : bytes_(bytes) {}
+
+  bool good() const { return good_; }
+
+  template <class Number>
+  Number read(std::uint64_t at) {
+    Number number{};
+    if (at > bytes_.size() || bytes_.size() - at < sizeof number) {
+      good_ = false;
+      return number;
+    }
+    if constexpr (std::is_same_v<Number, float>) {
+      return std::bit_cast<float>(load_little_endian<std::uint32_t>(bytes_.data() + at));
+    } else {
+      return static_cast<Number>(load_little_endian<std::make_unsigned_t<Number>>(bytes_.data() + at));
+    }
+  }
+
+  /// Where the offset at this place leads.
+  std::uint64_t follow(std::uint64_t at) { return at + read<std::uint32_t>(at); }
+
+  std::string_view text(std::uint64_t at, std::uint64_t count) {
+    if (at > bytes_.size() || bytes_.size() - at < count) {
+      good_ = false;
+      return {};
+    }
+    return as_text(bytes_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+  }
+
+  void fail() { good_ = false; }
+
+ private:
+  Bytes bytes_;
+  bool good_ = true;
+};
+
+/// A vector of a FlatBuffer; an absent one is empty.
+struct FlatVector {
+  std::uint64_t at = 0;  ///< of the first element
+  std::uint32_t count = 0;
+};
+
+/// A table of a FlatBuffer; an absent one has no fields.
+class FlatTable {
+ public:
+  FlatTable(FlatFile& file, std::uint64_t at) : file_(&file), at_(at) {
+    const std::int32_t back = file.read<std::int32_t>(at);
+    vtable_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(at) - back);
+    vtable_bytes_ = file.read<std::uint16_t>(vtable_);
+  }
+  static FlatTable absent(FlatFile& file) { return FlatTable(file); }
+
+  bool has(std::uint32_t field) const { return place(field) != 0; }
+
+  template <class Number>
+  Number number(std::uint32_t field, Number otherwise = {}) const {
+    const std::uint64_t at = place(field);
+    return at == 0 ? otherwise : file_->read<Number>(at);
+  }
+
+  FlatTable table(std::uint32_t field) const {
+    const std::uint64_t at = place(field);
+    return at == 0 ? absent(*file_) : FlatTable(*file_, file_->follow(at));
+  }
+
+  /// Of elements of `element_bytes` bytes; one that is longer than the file is damage.
+  FlatVector vector(std::uint32_t field, std::uint64_t element_bytes) const {
+    const std::uint64_t at = place(field);
+    if (at == 0) return {};
+    const std::uint64_t start = file_->follow(at);
+    const std::uint32_t count = file_->read<std::uint32_t>(start);
+    static_cast<void>(file_->text(start + 4, count * element_bytes));
+    return file_->good() ? FlatVector{start + 4, count} : FlatVector{};
+  }
+
+  std::string_view text(std::uint32_t field) const {
+    const FlatVector bytes = vector(field, 1);
+    return file_->text(bytes.at, bytes.count);
+  }
+
+  /// Element `i` of a vector of tables.
+  FlatTable element(const FlatVector& of, std::uint32_t i) const {
+    return FlatTable(*file_, file_->follow(of.at + std::uint64_t{i} * 4));
+  }
+
+  template <class Number>
+  Number element_number(const FlatVector& of, std::uint32_t i) const {
+    return file_->read<Number>(of.at + std::uint64_t{i} * sizeof(Number));
+  }
+
+ private:
+  explicit FlatTable(FlatFile& file) : file_(&file) {}
+
+  /// 0 where the field is absent.
+  std::uint64_t place(std::uint32_t field) const {
+    const std::uint32_t slot = 4 + 2 * field;
+    if (slot + 2 > vtable_bytes_) return 0;
+    const std::uint16_t offset = file_->read<std::uint16_t>(vtable_ + slot);
+    return offset == 0 ? 0 : at_ + offset;
+  }
+
+  FlatFile* file_;
+  std::uint64_t at_ = 0;
+  std::uint64_t vtable_ = 0;
+  std::uint16_t vtable_bytes_ = 0;
+};
 
 DType dtype_of_tflite(std::uint8_t type) {
   constexpr DType kDTypes[] = {DType::float32,   DType::float16,       DType::int32,      DType::uint8,

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/posix/base/unique_fd.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 #include "platform/posix/tree/tree_quota.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -21,9 +23,10 @@
 #include "src/tool/read/dump/digest_file.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
-#include "src/tool/read/dump/sealed_notice.hpp"
+#include "src/tool/read/dump/sealed_head.hpp"
 
 namespace opdump::tool {
+
 namespace {
 
 /// Where the directory itself tells what the entry is, which many file systems do, the file is not asked.
@@ -333,6 +336,25 @@ void find_files(const std::string& path, bool recursive, std::vector<FoundFile>&
                 const SearchReport& report, SealedFiles sealed) {
   find_files(
       path, recursive, [&files](const FoundFile& file) { files.push_back(file); }, report, sealed);
+}
+
+std::vector<std::byte> sealed_head_of(const std::string& path) {
+  const posix::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::vector<std::byte> head(sealed::kHeadBytes);
+  if (!file || read(file.get(), head.data(), head.size()) != static_cast<ssize_t>(head.size()) ||
+      !begins_stream(head))
+    return {};
+  return head;
+}
+
+std::string sealed_for(const std::string& path) {
+  const std::vector<std::byte> head = sealed_head_of(path);
+  return head.empty() ? std::string() : cards::hexadecimal(SealedHead(head).key_id());
+}
+
+std::string sealed_text(const std::string& path, const std::string& key_id) {
+  return path + ": sealed for key " + key_id + ": 'opdump open --key FILE " + path +
+         " -o DIR' opens it first";
 }
 
 }  // namespace opdump::tool

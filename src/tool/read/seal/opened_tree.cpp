@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "src/tool/cli/base64.hpp"
+#include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
-#include "src/tool/read/dump/sealed_notice.hpp"
 
 namespace opdump::tool {
 
