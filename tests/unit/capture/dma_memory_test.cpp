@@ -9,8 +9,7 @@
 
 #include "tests/support/session_bench.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::dma {
 
 namespace {
 
@@ -153,3 +152,5 @@ TEST_CASE("DMA memory: a recorder keeps all channels busy but the one for odd pi
   const std::vector<std::byte>& file = sink.objects.begin()->second;
   CHECK(std::memcmp(file.data() + file.size() - dim, source.memory.data() + source.start, dim) == 0);
 }
+
+}  // namespace opdump::tests::dma

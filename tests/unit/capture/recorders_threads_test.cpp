@@ -24,8 +24,7 @@
 #include "tests/support/journal_account.hpp"
 #include "tests/support/little_endian.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::recorders_threads {
 
 namespace {
 
@@ -203,3 +202,5 @@ TEST_CASE("recorders: come and go on several threads while others capture, and n
     come_and_go(when_full);
   }
 }
+
+}  // namespace opdump::tests::recorders_threads

@@ -7,8 +7,7 @@
 #include "tests/support/parsed_config.hpp"
 #include "tests/support/trigger_case.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::lite_configs {
 
 namespace {
 
@@ -124,3 +123,5 @@ TEST_CASE("lite: the memory that is always enough, is") {
 TEST_CASE("lite: triggers are read as beside CANN's object") {
   check_trigger_case(parse_case("accept", "options_trigger"));
 }
+
+}  // namespace opdump::tests::lite_configs

@@ -9,8 +9,7 @@
 #include "tests/support/config_print.hpp"
 #include "tests/support/parsed_config.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::cann_configs {
 
 namespace {
 
@@ -265,3 +264,5 @@ TEST_CASE("config: long and odd values are shortened in the reason") {
   CHECK(parsed.error.fault == ConfigFault::not_in_list);
   CHECK(parsed.error.reason.starts_with('"' + repeated("\u00e4", 32) + "...\""));
 }
+
+}  // namespace opdump::tests::cann_configs

@@ -8,8 +8,7 @@
 #include "tests/support/parsed_config.hpp"
 #include "tests/support/trigger_case.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::torchair_configs {
 
 namespace {
 
@@ -161,3 +160,5 @@ TEST_CASE("torchair: options of a program mean what they mean in JSON") {
 TEST_CASE("torchair: triggers are read as beside CANN's object") {
   check_trigger_case(parse_case("accept", "options_trigger"));
 }
+
+}  // namespace opdump::tests::torchair_configs

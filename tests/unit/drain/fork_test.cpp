@@ -22,8 +22,9 @@ extern "C" const char* __tsan_default_options() {
   return "die_after_fork=0";
 }
 
+namespace opdump::tests::forks {
+
 namespace fs = std::filesystem;
-using namespace opdump;
 using opdump::posix::FileDump;
 using opdump::tests::start_child;
 using opdump::tests::TemporaryDirectory;
@@ -239,3 +240,5 @@ TEST_CASE("fork: the child may make a dump of its own, and a dump begun after th
     records += entry.path().filename().string().starts_with("T.n.") ? 1 : 0;
   CHECK(records == 1);
 }
+
+}  // namespace opdump::tests::forks

@@ -9,8 +9,7 @@
 #include "tests/support/fakes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::mindspore_files {
 
 namespace {
 
@@ -135,3 +134,5 @@ TEST_CASE("mindspore files: arguments of an operator with a long name are writte
   CHECK(files == 1);
   CHECK(mapping.find(std::string(300, 'n') + "-op1.json") != mapping.npos);
 }
+
+}  // namespace opdump::tests::mindspore_files

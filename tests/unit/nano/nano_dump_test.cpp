@@ -16,9 +16,9 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/working_directory.hpp"
 
-using namespace opdump;
+namespace opdump::tests::nano_dumps {
+
 using namespace opdump::nano;
-using namespace opdump::tests;
 
 namespace {
 
@@ -462,3 +462,5 @@ TEST_CASE("nano: the profiler gets its object as it stands in the config") {
   CHECK(log.find("libprofapi.so") != std::string::npos);
   CHECK_FALSE(Profiling::times_tasks());
 }
+
+}  // namespace opdump::tests::nano_dumps

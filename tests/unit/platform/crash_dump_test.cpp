@@ -37,7 +37,8 @@
 
 #if !OPDUMP_TEST_SANITIZED
 
-using namespace opdump;
+namespace opdump::tests::crashes {
+
 using opdump::tests::TemporaryDirectory;
 using opdump::tests::write_file;
 
@@ -472,4 +473,7 @@ TEST_CASE("crash: a C program writes the operator that it died in") {
   CHECK(ended_by(die) == SIGSEGV);
   CHECK(place.records() == std::vector<std::string>{"0/T.b.1"});
 }
+
+}  // namespace opdump::tests::crashes
+
 #endif

@@ -16,8 +16,7 @@
 #include "tests/support/little_endian.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::file_dump_options {
 
 namespace {
 
@@ -505,3 +504,5 @@ TEST_CASE("file dump: a stop without a loss leaves no older error") {
   REQUIRE(dump->stop() == Status::ok);
   CHECK(dump->error().empty());
 }
+
+}  // namespace opdump::tests::file_dump_options

@@ -12,8 +12,7 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/working_directory.hpp"
 
-using namespace opdump;
-using namespace opdump::tests;
+namespace opdump::tests::working_directories {
 
 namespace {
 
@@ -154,3 +153,5 @@ TEST_CASE("working directory: a path that becomes too long from / on is refused"
   CHECK(dump.error().find("dump_path: \"dump\" below the working directory: longer than 1024 bytes") !=
         std::string::npos);
 }
+
+}  // namespace opdump::tests::working_directories
