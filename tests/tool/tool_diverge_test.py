@@ -14,7 +14,8 @@ import unittest.mock
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
-from tool_case import Case, numpy  # noqa: E402
+from model_files import onnx_model, onnx_node, onnx_value  # noqa: E402
+from tool_case import FLOAT, Case, floats, numpy, record, tensor  # noqa: E402
 
 if numpy is not None:
     from replayed_ops import Operators, spoilt
@@ -78,6 +79,18 @@ class Library(DivergeCase):
         self.assertTrue(out.startswith('first diverging operator: Relu "Relu_0" at net/0, culprit: output 0 is not what its inputs '
                                        'make: 1 of 6 elements wrong, the worst'), out)
         self.assertIn('3 operators, recomputed by onnxruntime 1.99.0: 2 culprits, 1 not replayed\n', out)
+
+    def test_what_a_runtime_has_fused_into_an_operator_is_no_fault_of_it(self):
+        x = [-1.0, 2, -3]
+        for behind, output, words in (('Relu', [1, 0, 3], '1 operator, recomputed by onnxruntime 1.99.0: 1 agrees\n'),
+                                      ('Relu', [1, 0, 2], 'first diverging operator: Neg "n" at net/0, culprit'),
+                                      ('Exp', [1, 0, 3], "'behind' (Exp), which the dump lacks, may be fused into it")):
+            self.write('fused.onnx', onnx_model([onnx_node('Neg', ['x'], ['y'], name='n'), onnx_node(behind, ['y'], ['z'], name='behind')],
+                                                inputs=[onnx_value('x', 1, [3])], outputs=[onnx_value('z', 1, [3])]))
+            one, made = (tensor(FLOAT, [3], floats(*values), name=b'') for values in (x, output))
+            self.write('fused/20260131130559/0/net/1/0/Neg.n.0.0.0000000000000001', record([one], [made]))
+            with unittest.mock.patch.dict(os.environ, {'OPDUMP_ORT': SMALL}):
+                self.assertIn(words, self.run_tool('diverge', 'fused', '--model', 'fused.onnx', expect=(0, 1))[0])
 
     def test_what_the_runtime_says_is_the_reason(self):
         out, _ = self.diverge('--json', dump='right', expect=0)

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "opdump/impl/stats/non_finite.hpp"
@@ -165,7 +166,13 @@ std::vector<OperatorRun> runs_of(const DumpSide& side, const ChosenSteps& steps)
 
 class OpReplay {
  public:
-  OpReplay(const ReplayTask& task, std::vector<std::string>& errors) : task_(task), errors_(errors) {}
+  OpReplay(const ReplayTask& task, const std::vector<OperatorRun>& runs, std::vector<std::string>& errors)
+      : task_(task), errors_(errors) {
+    for (const OperatorRun& run : runs) {
+      const DumpFile& file = task.side.files[run.file];
+      dumped_.emplace(StepKey(file.boot, file.place), find_node(run));
+    }
+  }
 
   ReplayedOp replay(const OperatorRun& run, std::size_t number) {
     ReplayedOp result;
@@ -187,6 +194,7 @@ class OpReplay {
         assemble(task_.side, run, *node, task_.model, before, dumped, result.reason) &&
         task_.reference.run(dumped.op, expected, result.reason) && measure_all(dumped, expected, result)) {
       judge(dumped, result);
+      if (result.verdict == ReplayVerdict::culprit) look_behind(run, *node, dumped, before, result);
       if (result.verdict == ReplayVerdict::culprit && !task_.failing_directory.empty())
         keep(dumped, expected, number, result);
     }
@@ -235,6 +243,75 @@ class OpReplay {
         wrong || !result.unlike_constant.empty() ? ReplayVerdict::culprit : ReplayVerdict::agrees;
   }
 
+  /// A culprit's output may be that of operators behind it, which a runtime has fused into it, with its constants: those
+  /// of the model have to give it then. What cannot be computed makes it no culprit.
+  void look_behind(const OperatorRun& run, const ReplayNode& node, const DumpedOp& dumped,
+                   const StepOutputs& before, ReplayedOp& result) const {
+    constexpr int kMost = 4;
+    constexpr double kRounding = 1e-3;  // of constants that were folded
+    const DumpFile& file = task_.side.files[run.file];
+    const DType dtype = dumped.outputs.empty() ? DType::undefined : dumped.outputs[0].dtype;
+    ReplayOp op = dumped.op;
+    const ReplayNode* at = &node;
+    std::vector<ReplayTensor> made;
+    for (int i = 0; i <= kMost && dumped.places[0]; ++i) {
+      const ReplayNode* const next = at->outputs.empty() ? nullptr : task_.model.only_reader(at->outputs[0]);
+      if (i == 0 && (next == nullptr || dumped_.contains({{file.boot, file.place}, next}))) return;
+      std::string ignored;
+      for (std::size_t input = 0; input < op.inputs.size(); ++input) {
+        if (op.inputs[input] && task_.model.has_constant(at->inputs[input]) &&
+            !task_.model.constant(at->inputs[input], *op.inputs[input], ignored))
+          return doubt(*at, result);
+      }
+      if (!task_.reference.run(op, made, ignored) || made.empty() || made[0].dtype != dtype)
+        return doubt(*at, result);
+      OutputError error;
+      const OutputLimit limit = limit_of(op, 0, dtype, elements_of(made[0].dims).value_or(0), task_.limits);
+      if (i != 0 && measure(dumped.outputs[0], made[0], limit, error, ignored) &&
+          (!error.diverges || error.euclid <= kRounding)) {
+        result.verdict = ReplayVerdict::agrees;
+        result.unlike_constant.clear();
+        result.outputs.clear();
+        return;
+      }
+      if (next == nullptr || dumped_.contains({{file.boot, file.place}, next})) return;
+      if (!follow(*next, *at, made[0], before, dtype, op)) return doubt(*next, result);
+      at = next;
+    }
+  }
+
+  /// Makes `op` the operator `node`, which reads `made` as the first output of the one before.
+  bool follow(const ReplayNode& node, const ReplayNode& from, const ReplayTensor& made,
+              const StepOutputs& before, DType dtype, ReplayOp& op) const {
+    op = {node.name, node.type, node.domain, node.opset, node.attributes, {}, {}};
+    std::string ignored;
+    for (const std::string& name : node.inputs) {
+      std::optional<ReplayTensor>& input = op.inputs.emplace_back();
+      if (name.empty()) continue;
+      input.emplace().name = name;
+      if (name == from.outputs[0]) {
+        *input = made;
+        input->name = name;
+        continue;
+      }
+      if (task_.model.has_constant(name)) continue;
+      const auto found = before.find(name);
+      if (found == before.end() ||
+          !read_dumped(task_.side, task_.side.tensors[found->second], *input, ignored))
+        return false;
+    }
+    op.wanted.emplace_back(node.outputs.empty() ? "output" : node.outputs[0], dtype);
+    return node.problem.empty();
+  }
+
+  static void doubt(const ReplayNode& behind, ReplayedOp& result) {
+    result.verdict = ReplayVerdict::not_replayed;
+    result.reason = "it differs, and '" + behind.name + "' (" + behind.type +
+                    "), which the dump lacks, may be fused into it";
+    result.unlike_constant.clear();
+    result.outputs.clear();
+  }
+
   void keep(const DumpedOp& dumped, const std::vector<ReplayTensor>& expected, std::size_t number,
             const ReplayedOp& result) {
     std::string said, reason;
@@ -256,6 +333,7 @@ class OpReplay {
   const ReplayTask& task_;
   std::vector<std::string>& errors_;
   std::map<StepKey, StepOutputs> steps_;
+  std::set<std::pair<StepKey, const ReplayNode*>> dumped_;
 };
 
 }  // namespace
@@ -294,7 +372,7 @@ std::vector<ReplayedOp> replay_ops(const ReplayTask& task, std::vector<std::stri
   std::uint64_t total = 0;
   for (const OperatorRun& run : runs) total += bytes_of(run);
   Progress progress(total);
-  OpReplay replay(task, errors);
+  OpReplay replay(task, runs, errors);
   std::vector<ReplayedOp> results;
   for (const OperatorRun& run : runs) {
     if (interrupted()) break;

@@ -250,6 +250,16 @@ const ReplayNode* ReplayModel::node(const OpIdentity& identity) const {
   return place ? &nodes_[*place] : nullptr;
 }
 
+const ReplayNode* ReplayModel::only_reader(const std::string& tensor) const {
+  const ReplayNode* reader = nullptr;
+  for (const ReplayNode& node : nodes_) {
+    if (tensor.empty() || std::count(node.inputs.begin(), node.inputs.end(), tensor) == 0) continue;
+    if (reader != nullptr) return nullptr;
+    reader = &node;
+  }
+  return reader;
+}
+
 bool ReplayModel::constant(const std::string& name, ReplayTensor& to, std::string& reason) const {
   OnnxTensor tensor;
   if (!read_onnx_tensor(constants_.at(name), tensor)) {

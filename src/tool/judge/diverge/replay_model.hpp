@@ -86,6 +86,9 @@ class ReplayModel {
     return node(identity) == nullptr && places_.contains(std::string(identity.name));
   }
 
+  /// The operator that reads that tensor; null: none does, or several do.
+  const ReplayNode* only_reader(const std::string& tensor) const;
+
   /// Whether the elements of that tensor are in the model's file.
   bool has_constant(const std::string& tensor) const { return constants_.count(tensor) != 0; }
 
