@@ -37,6 +37,10 @@ class Late(Fault):
         return super().spoil(made, step) if step else made
 
 
+def inputs_of(before):
+    return () if before is None else before if isinstance(before, tuple) else (before,)
+
+
 class Why(PlantedCase):
     def why(self, *arguments, expect=1):
         """What both the JSON and the text say."""
@@ -187,14 +191,102 @@ class Why(PlantedCase):
         self.assertTrue(told['headline'].endswith('; it has the elements of output 0 of "conv0", bit for bit'), told['headline'])
 
     def flat(self, side, ops, step=0):
-        """Operators of one input and one output, each `(name, type, input, output)`, lists of float32 or bytes of int8."""
+        """Operators of one output, each `(name, type, input, output)`, lists of float32 or bytes of int8; inputs in a tuple."""
         for turn, (name, kind, before, after) in enumerate(ops):
             def one(values, address=0):
                 made = tensor(INT8, [len(values)], values, name=b'') if isinstance(values, bytes) else \
                     tensor(FLOAT, [len(values)], floats(*values), name=b'')
                 return dict(made, address=address)
             self.write('%s/20260131130559/0/net/1/%d/%s.%s.%d.0.%016d' % (side, step, kind, name, turn, 1000 * step + turn + 1),
-                       record([one(before, 0x1000 + 0x1000 * turn)] if before is not None else [], [one(after, 0x2000 + 0x1000 * turn)]))
+                       record([one(values, 0x1000 + 0x1000 * turn + 0x100 * i) for i, values in enumerate(inputs_of(before))],
+                              [one(after, 0x2000 + 0x1000 * turn)]))
+
+    def test_what_a_healthy_operator_makes_of_little_is_no_proof(self):
+        """Choices, roundings and quotients turn over; of types that are not known nothing is."""
+        golden = [1 + i % 7 / 4 for i in range(64)]
+        mine = [v + (1e-6 if i % 2 else -1e-6) for i, v in enumerate(golden)]
+        for kinds, compute in (('Floor FloorDiv Rint Trunc MyOwnKernel', math.floor), ('Greater NotEqual ArgMaxV2 TopKD Sort', lambda v: v >= 1),
+                               ('Where SelectV2 MaskedFill Hardmax', lambda v: v if v >= 1 else 0), ('Div RealDiv Inv', lambda v: 1 / (v - 1 + 3e-6))):
+            for kind in kinds.split():
+                for side, values in (('mine', mine), ('golden', golden)):
+                    self.flat(kind + side, [('r', 'Relu', values, values), ('it', kind, values, [float(compute(v)) for v in values])])
+                told = self.why(kind + 'mine', '-g', kind + 'golden')
+                self.assertEqual((told['op'], told['certain']), ('it', False), told['headline'])
+                self.assertIn('its inputs are not equal, and such an operator may make much of little', told['headline'])
+
+    def test_an_operator_that_is_no_function_of_its_inputs_is_not_accused(self):
+        x = [float(i) for i in range(16)]
+        for kinds, words in (('Dropout Bernoulli RandomNormalLike DropOutGenMask rand_like', 'its result is random'),
+                             ('READ_VARIABLE VarHandleOp GRU UNIDIRECTIONAL_SEQUENCE_LSTM KvCache', 'it may read a state that is none of its inputs')):
+            for kind in kinds.split():
+                for side, factor in (('mine', 2), ('golden', 3)):
+                    self.flat(kind + side, [('a', kind, x, [v * factor + 1 for v in x])], step=100)
+                told = self.why(kind + 'mine', '-g', kind + 'golden')
+                self.assertFalse(told['certain'], told['headline'])
+                self.assertIn(words, told['headline'])
+
+    def test_what_is_left_of_terms_that_cancel_out_is_rounding(self):
+        weights = [.1, .1, .1, .1, -.8, .1, .1, .1, .1]
+        for kind, inputs in (('Conv', ([.3] * 64, weights)), ('ReduceMean', [3, -3, 1, -1])):
+            for side, value in (('mine', 1.5e-8), ('golden', -7e-9)):
+                self.flat(kind + side, [('a', kind, inputs, [value] * 4)])
+            told = self.why(kind + 'mine', '-g', kind + 'golden')
+            self.assertFalse(told['certain'], told['headline'])
+            self.assertIn('its terms cancel out', told['headline'])
+
+    def test_weights_of_one_sign_add_up_what_all_elements_are_off_by(self):
+        signal = [math.sin(i * i) for i in range(4096)]
+        for side, offset in (('mine', .01), ('golden', 0)):
+            read = [v + offset for v in signal]
+            self.flat(side, [('a', 'MatMul', (read, [1 / 1024] * 1024), [sum(read[i:i + 1024]) / 1024 for i in range(0, 4096, 1024)])])
+        self.assertFalse(self.why('mine', '-g', 'golden')['certain'])
+
+    def test_products_of_short_numbers_are_no_proof_before_what_diverges(self):
+        """As of HF32: a sum in float32 that is off by 2^-12, and no other one from equal inputs that shows better."""
+        signal = [math.sin(i * i) for i in range(256)]
+        for side, by in (('mine', 1 + 2**-12), ('golden', 1)):
+            product = [v * by * (1 if i % 3 else 2 - by) for i, v in enumerate(signal)]
+            near = [v * (1 + 1e-3 * math.cos(i)) for i, v in enumerate(product)]
+            self.flat(side, [('mm', 'MatMul', (signal, [.5] * 16), product), ('r', 'Tanh', product, near),
+                             ('d', 'Sub', (product, near), [(a - b) * (1.2 if side == 'mine' else 1) for a, b in zip(product, near)])])
+        self.assertNotEqual(self.why('mine', '-g', 'golden')['op'], 'mm')
+
+    def test_a_logarithm_or_root_of_what_is_just_beyond_has_no_number(self):
+        for side, least in (('mine', -1e-9), ('golden', 1e-9)):
+            values = [least, 1, 2, 3]
+            self.flat(side, [('v', 'Sub', ([1, 1, 2, 3], [1, 0, 0, 0]), values),
+                             ('s', 'Sqrt', values, [math.sqrt(v) if v >= 0 else math.nan for v in values])])
+        told = self.why('mine', '-g', 'golden')
+        self.assertEqual((told['op'], told['certain']), ('s', False), told['headline'])
+        for kind, inputs in (('Log', [-1, 2]), ('Sqrt', [-1, 2]), ('Div', ([0, 1], [0, 1]))):
+            self.flat(kind, [('a', kind, inputs, [math.nan, 1])])
+            self.assertIn('all inputs of it are finite, but %s has no number for some of them' % kind, self.why(kind)['headline'])
+        self.flat('lacks', [('a', 'Where', ([1, 0], [1, 2]), [math.nan, 1])])
+        self.assertIn('not all of its inputs are in the dump', self.why('lacks')['headline'])
+
+    def test_what_a_tester_gives_at_all_steps_is_no_constant_of_an_operator(self):
+        for step in range(3):
+            read = [math.sin(i + 7 * step) for i in range(16)]
+            for side, by in (('mine', 2), ('golden', 1)):
+                self.flat(side, [('r', 'Relu', read, read), ('t', 'Div', (read, [by]), [v / by for v in read])], step)
+        told = self.why('mine', '-g', 'golden')
+        self.assertEqual(told['cause'], 'unwritten input')
+        self.assertIn('input 1 of Div "t" at net/0, a constant, an input of the model, or', told['headline'])
+
+    def test_a_stale_operator_is_no_shift_of_its_step(self):
+        for step in range(4):
+            for side, stale in (('mine', max(0, step - 1)), ('golden', step)):
+                gate = [math.sin(i + 5 * stale) for i in range(16)]
+                self.flat(side, [('in', 'Relu', None, [math.cos(i + 3 * step) for i in range(16)]), ('gate', 'Tanh', None, gate),
+                                 ('m', 'Mul', None, [v * 2 for v in gate])], step)
+        told = self.why('mine', '-g', 'golden')
+        self.assertEqual((told['op'], told['certain']), ('gate', False), told['headline'])
+
+    def test_other_numbers_of_namesakes_are_ambiguous(self):
+        x = [1.0, 2, 3]
+        self.flat('mine', [('m', 'Mul', x, [v * by for v in x]) for by in (2, 3, 4)])
+        self.flat('golden', [('m', 'Mul', x, [v * by for v in x]) for by in (2, 4)])
+        self.assertEqual(self.why('mine', '-g', 'golden')['cause'], 'ambiguous')
 
     def test_operators_in_each_others_place(self):
         self.flat('golden', [('z', 'Conv', [1, 2], [3, -4]), ('a', 'Add', [3, -4], [5, -2]), ('b', 'Relu', [5, -2], [5, 0])])

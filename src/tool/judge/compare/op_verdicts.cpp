@@ -34,7 +34,7 @@ class OpJudge {
     for (OpVerdict& op : ops_) {
       if (op.bad_output) find_fused(pair_, op);
       weigh_errors(pair_, op);
-      op.own_proof &= !runs_others(pair_.mine.files[op.file].type);
+      op.own_proof &= !has_hidden_inputs(pair_, op);
       any |= op.bad_output.has_value();
     }
     if (any) find_ambiguous();
@@ -95,7 +95,7 @@ class OpJudge {
     ++op.inputs;
     const bool constant = tensor.constant || golden.constant;
     std::optional<std::size_t>& bad = constant ? op.bad_constant : op.bad_input;
-    if (!bad && diverges && !(constant && is_rounded(result, tensor, golden))) bad = here;
+    if (!bad && diverges && !(constant && is_rounded(result, pair_.mine, pair_.golden))) bad = here;
     if (constant && !op.unequal_constant && !is_equal(result)) op.unequal_constant = here;
     if (!constant) op.equal_inputs &= is_equal(result);
   }
@@ -130,6 +130,11 @@ class OpJudge {
       const DumpFile& file = pair_.mine.files[op.file];
       mine[namesakes_of(file)].push_back(file.task);
     }
+    std::map<Namesakes, std::set<OpKey>> theirs;
+    for (const DumpTensor& tensor : pair_.golden.tensors) {
+      const DumpFile& file = pair_.golden.files[tensor.file];
+      theirs[namesakes_of(file)].insert(key_of(file, tensor.file));
+    }
     for (OpVerdict& op : ops_) {
       if (!op.bad_output) continue;
       const DumpFile& file = pair_.mine.files[op.file];
@@ -139,7 +144,11 @@ class OpJudge {
       // Without a step, one operator at several steps looks so.
       if (file.place.empty() && distinct.size() == 1) continue;
       const DumpFile& golden = pair_.golden.files[pair_.golden_tensor(*op.bad_output).file];
-      if (distinct.size() == tasks.size() && file.task && file.task == golden.task) continue;
+      // Of other numbers of them on both sides, one is new, and tasks count on from there.
+      const auto same = theirs.find(namesakes_of(golden));
+      if (distinct.size() == tasks.size() && file.task && file.task == golden.task &&
+          (same == theirs.end() || same->second.size() == tasks.size()))
+        continue;
       op.cause = Cause::ambiguous;
     }
   }
@@ -148,7 +157,6 @@ class OpJudge {
   /// another order: what is more than rounding, or by another constant, is a proof. What only moves or compares numbers
   /// says nothing of the program.
   void find_inexact() {
-    constexpr std::string_view kRandom = "bernoulli dropout multinomial randomnormallike randomuniformlike";
     constexpr std::string_view kRounding =
         "batchnorm conv convtranspose erf exp gelu hardsigmoid layernorm matmul reducemean rmsnorm sigmoid silu softmax tanh";
     constexpr std::size_t kLeastOps = 2;
@@ -161,8 +169,7 @@ class OpJudge {
       if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
       const std::string type = canonical_type(file.type);
       if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input ||
-          (op.unequal_constant && !op.bad_constant) || op.fused || has_word(kRandom, type) ||
-          runs_others(file.type))
+          (op.unequal_constant && !op.bad_constant) || op.fused || has_hidden_inputs(pair_, op))
         continue;
       if (op.unequal_output) {
         if (!inexact.empty() && here != name) return;

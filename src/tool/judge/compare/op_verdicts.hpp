@@ -101,6 +101,7 @@ struct OpVerdict {
   double explained = 0;     ///< what the inputs account for in the output
   double healthy = 0;       ///< what a healthy operator may add
   std::string problem{};    ///< why no output could be compared
+  std::string doubt{};      ///< why what would be a proof is none
 
   std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
   std::optional<std::size_t> misread_from{};  ///< the `first` of who wrote that input

@@ -187,7 +187,7 @@ std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tens
 }
 
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
-                                    const DumpTensor& golden_tensor) {
+                                    const DumpTensor& golden_tensor, bool at_zero) {
   constexpr double kMoreThanAStep = 1.5;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
   const Ends ends(tensor.dtype);
@@ -207,7 +207,7 @@ std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tens
   std::optional<RealNumbers> reals;
   if (tensor.quant != nullptr) reals.emplace(*tensor.quant, tensor.dtype, tensor.shape);
   bool read = for_each_real(mine, tensor, [&](std::uint64_t index, double stored, double real) {
-    if (!ends.has(stored)) return;
+    if (!ends.has(stored) || (real == 0) != at_zero) return;
     const double next = stored == ends.least ? stored + 1 : stored - 1;
     const double step = reals ? std::fabs(reals->real(next, index) - real) : 1;
     at_ends.push_back({index, static_cast<float>(real), static_cast<float>(step)});

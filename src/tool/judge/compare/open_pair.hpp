@@ -62,10 +62,10 @@ std::optional<ValueRange> value_range(const DumpSide& side, const DumpTensor& te
 /// stand for 0; nothing of other dtypes, and of what cannot be read.
 std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tensor);
 
-/// The share of such elements from which golden's are more than a step away: what mine could not hold. Nothing
-/// also where golden's elements do not lie in the same order.
+/// The share of such elements from which golden's are more than a step away: what mine could not hold; or, `at_zero`, of
+/// those alone that stand for 0. Nothing also where golden's elements do not lie in the same order.
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
-                                    const DumpTensor& golden_tensor);
+                                    const DumpTensor& golden_tensor, bool at_zero);
 
 /// A channel of mine that is so many times golden's.
 struct ChannelGain {

@@ -217,18 +217,55 @@ class StepJudge {
       return call(Cause::constant, Verdict::culprit);
     }
     if (pair_.results[*op.bad_output].unscaled) return call(Cause::unscaled, Verdict::diverges);
-    if (op.inputs == 0 || op.failed_input || runs_others(pair_.mine.files[op.file].type))
+    if (op.inputs == 0 || op.failed_input || has_hidden_inputs(pair_, op, &op.doubt))
       return call(Cause::unknown_inputs, Verdict::diverges);
     if (makes_odd_elements(op)) return call(Cause::not_a_number, Verdict::culprit);
     if (is_saturated(op)) return call(Cause::saturated, Verdict::culprit);
     if (op.misread) return call(Cause::misread, Verdict::culprit);
     if (has_other_constant(op)) return call(Cause::constant, Verdict::culprit);
-    if (op.own_proof && !(begun && !op.equal_inputs))
+    if (op.own_proof && !(begun && !op.equal_inputs) && !is_doubtful(op))
       return call(has_swapped(op, true) ? Cause::swapped_outputs
                   : is_permuted(op)     ? Cause::layout
                                         : Cause::own_error,
                   Verdict::culprit);
     return call(Cause::unclear, op.fed || begun ? Verdict::victim : Verdict::diverges);
+  }
+
+  /// Whether inputs are equal by statistics alone, and may be in another order.
+  bool may_read_moved(const OpVerdict& op) {
+    const auto by_statistics = [this](std::size_t result) {
+      const PairResult& paired = pair_.results[result];
+      return paired.comparison && !pair_.my_tensor(result).is_output && paired.comparison->summary_distance &&
+             paired.comparison->equal != paired.comparison->elements;
+    };
+    if (std::none_of(op.results.begin(), op.results.end(), by_statistics)) return false;
+    const std::set<std::size_t> before = ancestors(turns_.at(*pair_.results[op.first].pair.mine));
+    return std::any_of(before.begin(), before.end(), [this](std::size_t turn) {
+      return moves_elements(pair_.mine.files[ops_[turn]->file].type);
+    });
+  }
+
+  /// Whether an input was paired with one of another operator of golden's than the outputs were.
+  bool reads_others(const OpVerdict& op) {
+    const std::vector<std::size_t>* golden = nullptr;
+    if (op.bad_output) golden = &pair_.golden_op(*pair_.results[*op.bad_output].pair.golden);
+    return golden != nullptr && !op.fused &&
+           std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+             const TensorPair& pair = pair_.results[result].pair;
+             return pair.golden && !pair_.my_tensor(result).is_output &&
+                    &pair_.golden_op(*pair.golden) != golden;
+           });
+  }
+
+  bool is_doubtful(OpVerdict& op) {
+    constexpr double kSome = 0.02;
+    if (may_read_moved(op))
+      op.doubt = "its inputs are equal by statistics alone, and may hold their elements in another order";
+    else if (reads_others(op))
+      op.doubt = "what it reads was aligned with what an operator of golden's reads that mine lacks";
+    else if (clipped(op, true) >= kSome)
+      op.doubt = "it ends at 0 where golden goes on, as with a Relu that is fused into it";
+    return !op.doubt.empty();
   }
 
   bool is_permuted(OpVerdict& op) const {
@@ -252,6 +289,8 @@ class StepJudge {
 
   bool makes_odd_elements(OpVerdict& op) const {
     bool makes = false;
+    // A logarithm, root or quotient has none at an input that is a little beyond those that have one.
+    if (!op.equal_inputs && has_domain(pair_.mine.files[op.file].type)) return false;
     for (const std::size_t result : op.results) {
       if (!has_odd_elements(pair_.results[result])) continue;
       if (!pair_.my_tensor(result).is_output) return false;
@@ -262,12 +301,19 @@ class StepJudge {
     return makes;
   }
 
-  bool is_saturated(const OpVerdict& op) const {
-    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
-      if (!pair_.results[result].comparison || !pair_.my_tensor(result).is_output) return false;
-      return clipped_share(pair_.mine, pair_.my_tensor(result), pair_.golden, pair_.golden_tensor(result))
-                 .value_or(0) >= kSaturated;
-    });
+  bool is_saturated(const OpVerdict& op) const { return clipped(op, false) >= kSaturated; }
+
+  /// The greatest share of an output's elements at an end of its integers beyond which golden's go; `at_zero`: of those
+  /// whose end stands for 0, else of the others.
+  double clipped(const OpVerdict& op, bool at_zero) const {
+    double most = 0;
+    for (const std::size_t result : op.results) {
+      if (!pair_.results[result].comparison || !pair_.my_tensor(result).is_output) continue;
+      most = std::max(most, clipped_share(pair_.mine, pair_.my_tensor(result), pair_.golden,
+                                          pair_.golden_tensor(result), at_zero)
+                                .value_or(0));
+    }
+    return most;
   }
 
   /// Whether an input that is the same at all steps, and that no operator writes, is farther from golden than
@@ -279,12 +325,19 @@ class StepJudge {
       if (!has_known_scale(paired) || is_equal(paired) || paired.comparison->summary_distance) continue;
       const DumpTensor& tensor = pair_.my_tensor(result);
       const DumpTensor& golden = pair_.golden_tensor(result);
-      if (tensor.is_output || is_rounded(paired, tensor, golden)) continue;
-      if (!tensor.constant && !golden.constant && !is_constant(op, paired).value_or(false)) continue;
+      if (tensor.is_output || is_rounded(paired, pair_.mine, pair_.golden)) continue;
+      if (!tensor.constant && !golden.constant &&
+          !(is_weight(op, tensor) && is_constant(op, paired).value_or(false)))
+        continue;
       op.at = result;
       return true;
     }
     return false;
+  }
+
+  /// Whether an input may be no input of the model, which a tester gives: that also may be the same at all steps.
+  bool is_weight(const OpVerdict& op, const DumpTensor& input) const {
+    return input.index != 0 && has_weights(pair_.mine.files[op.file].type);
   }
 
   /// Whether an input that no operator writes is the same at all steps, on both sides; nothing where an operator
@@ -353,12 +406,13 @@ class StepJudge {
     const std::optional<std::size_t> writer = mine.writer(*input.pair.mine);
     const std::optional<std::size_t> golden_writer = pair_.golden_content().writer(*input.pair.golden);
     if (!writer && !golden_writer) {
-      if (is_rounded(input, mine.side().tensors[*input.pair.mine], pair_.golden_tensor(*op.at)))
-        return Cause::none;
+      if (is_rounded(input, pair_.mine, pair_.golden)) return Cause::none;
       // A card that does not call it a constant makes it an input of the model.
       const bool carded = !mine.side().tensors[*input.pair.mine].name.empty();
       const std::optional<bool> constant = carded ? false : is_constant(op, input);
-      if (constant.value_or(false)) return Cause::constant;
+      if (constant.value_or(false))
+        return is_weight(op, mine.side().tensors[*input.pair.mine]) ? Cause::constant
+                                                                    : Cause::unwritten_input;
       if (op.fed) return Cause::none;
       // Behind other operators it may be the output of one that was not dumped.
       return constant && &op == ops_.front() ? Cause::model_input : Cause::unwritten_input;
@@ -492,6 +546,20 @@ class StepJudge {
     return found;
   }
 
+  /// Whether its error may be that of products in TF32, HF32 or bfloat16, which a unit for float32 may have: no other sum
+  /// from equal inputs shows that this one has better.
+  bool may_be_short(const OpVerdict& op) const {
+    constexpr double kMost = 0x1p-7, kBetter = 4;
+    const auto is_sum = [this](const OpVerdict& one) {
+      return sums_channels(pair_.mine.files[one.file].type) && one.inputs != 0 && one.equal_inputs;
+    };
+    const DType dtype = pair_.my_tensor(op.first).dtype;
+    if (!is_sum(op) || dtype != DType::float32 || op.output_error > kMost || op.one_element) return false;
+    return std::none_of(ops_.begin(), ops_.end(), [&](const OpVerdict* one) {
+      return one != &op && is_sum(*one) && kBetter * one->output_error <= op.output_error;
+    });
+  }
+
   /// Of the first operator that diverges: one before it, within the limits, may be to blame.
   void find_beginning(std::size_t first) {
     const bool any = std::any_of(ops_.begin(), ops_.begin() + static_cast<std::ptrdiff_t>(first),
@@ -500,7 +568,7 @@ class StepJudge {
     OpVerdict* most = nullptr;
     for (const std::size_t turn : ancestors(first)) {
       OpVerdict& op = *ops_[turn];
-      if (op.own_proof && (most == nullptr || op.growth() > most->growth())) most = &op;
+      if (op.own_proof && !may_be_short(op) && (most == nullptr || op.growth() > most->growth())) most = &op;
     }
     if (most == nullptr) return;
     most->verdict = Verdict::culprit;
@@ -737,11 +805,30 @@ void find_fused(JudgedPair& pair, OpVerdict& op) {
   if (!pair.diverges(*op.fused)) op.bad_output.reset();
 }
 
+bool has_hidden_inputs(const JudgedPair& pair, const OpVerdict& op, std::string* why) {
+  constexpr std::size_t kWithState =
+      6;  // of ONNX: the sequence, three kinds of weights, lengths and the state
+  const std::string type = pair.mine.files[op.file].type;
+  const auto is_input = [&pair](std::size_t result) { return !pair.my_tensor(result).is_output; };
+  const bool lacks_state =
+      is_recurrent(type) &&
+      static_cast<std::size_t>(std::count_if(op.results.begin(), op.results.end(), is_input)) < kWithState;
+  const std::string_view text = runs_others(type) ? "the operators that it runs may read more than its inputs"
+                                : is_random(type) ? "its result is random"
+                                : reads_state(type) || lacks_state
+                                    ? "it may read a state that is none of its inputs"
+                                    : "";
+  if (why != nullptr && !text.empty()) *why = text;
+  return !text.empty();
+}
+
 void weigh_errors(JudgedPair& pair, OpVerdict& op) {
   const std::string type = pair.mine.files[op.file].type;
   const PassesErrors passes = passes_errors(type);
+  const bool sums = sums_channels(type);
   std::vector<TensorError> inputs;
   bool equal = true, floats = true, statistics = false;
+  double size = sums ? 1 : 0;
   std::uint64_t terms = 0;
   for (const std::size_t i : op.results) {
     const PairResult& result = pair.results[i];
@@ -755,6 +842,8 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
     inputs.push_back(error_of(result));
     equal &= is_equal(result);
     terms = std::max(terms, mine.elements);
+    if (!sums) size = std::max(size, inputs.back().golden_rms);
+    if (sums && mine.index < 2) size *= inputs.back().golden_rms;
     op.input_error = std::max(op.input_error, inputs.back().all);
   }
   for (const std::size_t i : op.results) {
@@ -764,8 +853,11 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
     const PairResult& result = is_fused ? *op.fused : paired;
     const TensorError output = error_of(result);
     constexpr double kStatistics = 0.05;
+    const DumpTensor& mine = pair.my_tensor(i);
+    const bool cancels = sums || has_word("reducemean reducesum", canonical_type(type));
     const double healthy =
-        statistics ? kStatistics : healthy_error(result, pair.my_tensor(i), pair.golden_tensor(i), terms);
+        statistics ? kStatistics
+                   : healthy_error(result, mine, pair.golden_tensor(i), terms, cancels ? size : 0);
     TensorError explained;
     for (const TensorError& input : inputs) {
       const TensorError one = explained_by(input, output, passes);
@@ -780,6 +872,9 @@ void weigh_errors(JudgedPair& pair, OpVerdict& op) {
         floats && !statistics && shows && output.peak > kOwnGrowth * std::max(healthy, explained.peak);
     const bool known = op.inputs != 0 && !op.failed_input && !paired.unscaled;
     op.own_proof |= known && (own || single);
+    if (equal && !own && !statistics && cancels &&
+        output.all > healthy_error(result, mine, pair.golden_tensor(i), terms))
+      op.doubt = "its terms cancel out, and what is left may be of their rounding";
     if (known && !op.own_proof && sums_channels(type)) find_channel(pair, op, i);
     op.one_element |= known && !own && single;
     if (output.all < op.output_error) continue;
@@ -831,6 +926,15 @@ void find_shift(JudgedPair& pair, OpVerdicts& ops) {
     looked += !shifts.empty() && fits(result, shifts[0]) ? 1 : 0;
   }
   if (shifts.empty() || looked == 0) return;
+  // A step that begins right is not another one.
+  const std::string& place = pair.mine.files[first->file].place;
+  for (std::size_t i = 0; i < start; ++i) {
+    const PairResult& result = pair.results[i];
+    if (!result.pair.mine || !result.comparison || pair.diverges(result) ||
+        pair.mine.files[pair.mine.tensors[*result.pair.mine].file].place != place)
+      continue;
+    if (!golden.is_same_at_all_steps(*result.pair.golden).value_or(true)) return;
+  }
   first->verdict = Verdict::victim;
   first->cause = Cause::shifted;
   first->steps = shifts[0];

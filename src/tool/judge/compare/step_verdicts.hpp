@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/tool/judge/compare/op_verdicts.hpp"
@@ -62,6 +63,9 @@ void find_constants(JudgedPair& pair, OpVerdicts& ops, bool looks);
 
 /// Gives an output that diverges, of an operator that golden has as several, the last of those that fits.
 void find_fused(JudgedPair& pair, OpVerdict& op);
+
+/// Whether an operator's outputs depend on more than the inputs that the dumps have of it. `why`, if not null, becomes what.
+bool has_hidden_inputs(const JudgedPair& pair, const OpVerdict& op, std::string* why = nullptr);
 
 /// Works out of the errors of an operator's tensors what is its own.
 void weigh_errors(JudgedPair& pair, OpVerdict& op);

@@ -226,9 +226,12 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
                " could not be compared: " +
                (result.unscaled ? "no scale is known of its integers" : result.problem);
       }
-      return output + (op.inputs != 0 ? "; the operators that it runs may read more than its inputs"
-                                      : "; without its inputs in both dumps it may be a victim");
+      return output + "; " +
+             (op.inputs != 0 ? op.doubt : "without its inputs in both dumps it may be a victim");
     default: {
+      if (!op.doubt.empty()) return output + "; " + op.doubt;
+      if (!op.equal_inputs && passes_errors(report_.mine.files[op.file].type) == PassesErrors::without_bound)
+        return output + "; its inputs are not equal, and such an operator may make much of little";
       const bool unscaled = std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
         const PairResult& paired = report_.results[result];
         if (!paired.comparison || can_be_non_finite(my_tensor(result).dtype)) return false;

@@ -60,7 +60,22 @@ class AloneJudge {
     std::uint64_t over = 0;   ///< positive infinities
     std::uint64_t under = 0;  ///< negative infinities
     bool counted = true;      ///< else 1 stands for some
+    double least = -HUGE_VAL, most = HUGE_VAL;
+    bool zeros = true;  ///< some element may be 0
   };
+
+  /// Whether an operator of that type has a number for all elements of such inputs, none of which is odd.
+  static bool has_numbers(std::string_view type, const std::vector<Odd>& inputs) {
+    const std::string canonical = canonical_type(type);
+    if (!has_domain(type)) return true;
+    if (inputs.empty()) return false;
+    if (has_word("div mod realdiv", canonical)) return !inputs.back().zeros;
+    const double least = canonical == "acosh"                                 ? 1
+                         : canonical == "log1p" || canonical.starts_with('a') ? -1
+                                                                              : 0;
+    return inputs[0].least >= least &&
+           (inputs[0].most <= 1 || canonical == "acosh" || !canonical.starts_with('a'));
+  }
 
   bool is_plain(std::size_t tensor) const { return is_plain_ && is_plain_(tensor); }
 
@@ -71,13 +86,13 @@ class AloneJudge {
     bool any_nan = false, any_infinity = false, any_saturated = false;
     std::optional<OpKey> op;
     std::string doubt;
-    bool has_input = false;
+    std::vector<Odd> inputs;
     for (std::size_t i = 0; i < side_.tensors.size(); ++i) {
       const DumpTensor& tensor = side_.tensors[i];
       if (const OpKey here = key_of(side_.files[tensor.file], tensor.file); op != here) {
         op = here;
         doubt.clear();
-        has_input = false;
+        inputs.clear();
       }
       const std::optional<Odd> odd = is_plain(i) ? Odd{} : odd_elements(tensor);
       if (!odd) {
@@ -100,17 +115,24 @@ class AloneJudge {
       }
       if (odd->nans != 0 && !any_nan) {
         any_nan = true;
-        const bool known = tensor.is_output && has_input && doubt.empty();
+        const std::string& type = side_.files[tensor.file].type;
+        if (doubt.empty() && inputs.size() < least_inputs(type))
+          doubt = "not all of its inputs are in the dump";
+        if (doubt.empty() && !has_numbers(type, inputs))
+          doubt = "all inputs of it are finite, but " + type + " has no number for some of them";
+        const bool known = tensor.is_output && !inputs.empty() && doubt.empty();
         found_.push_back(
             {i, known, true, "not a number",
              are(odd->nans, "NaN") + ", the first of the dump: " +
-                 (known              ? "all inputs of it are finite"
-                  : tensor.is_output ? (has_input ? doubt : std::string("its inputs are not in the dump")) +
-                                           ", and it may be a victim"
-                                     : "a constant, an input of the model, or the output of an "
-                                       "operator that was not dumped")});
+                 (known ? "all inputs of it are finite"
+                  : tensor.is_output
+                      ? (!inputs.empty() ? doubt : std::string("its inputs are not in the dump")) +
+                            ", and it may be a victim"
+                      : "a constant, an input of the model, or the output of an "
+                        "operator that was not dumped")});
       }
-      has_input |= !tensor.is_output && !runs_others(side_.files[tensor.file].type);
+      const std::string& type = side_.files[tensor.file].type;
+      if (!tensor.is_output && !runs_others(type) && !reads_state(type)) inputs.push_back(*odd);
       if (!tensor.is_output && odd->over + odd->under != 0) {
         doubt = "its " + role_text(tensor) + " has infinities";
       } else if (!tensor.is_output && !odd->counted) {
@@ -141,8 +163,13 @@ class AloneJudge {
   std::optional<Odd> odd_elements(const DumpTensor& tensor) const {
     if (tensor.summary) {
       const TensorSummary& told = *tensor.summary;
-      if (told.nans && told.negative_infinities && told.positive_infinities)
-        return Odd{*told.nans, *told.positive_infinities, *told.negative_infinities};
+      if (told.nans && told.negative_infinities && told.positive_infinities) {
+        Odd odd{*told.nans, *told.positive_infinities, *told.negative_infinities};
+        odd.least = told.min.value_or(odd.least);
+        odd.most = told.max.value_or(odd.most);
+        odd.zeros = odd.least <= 0 && odd.most >= 0;
+        return odd;
+      }
       if (!told.max || !told.min) return std::nullopt;
       const auto any = [&](auto is) { return is(*told.max) || is(*told.min) || is(told.mean.value_or(0)); };
       return Odd{any([](double v) { return std::isnan(v); }) ? 1U : 0U,
@@ -152,8 +179,12 @@ class AloneJudge {
     if (!tensor.problem.empty()) return std::nullopt;
     if (!can_be_non_finite(tensor.dtype)) return Odd{};
     Odd odd;
+    odd.least = HUGE_VAL, odd.most = -HUGE_VAL, odd.zeros = false;
     const auto count = [&odd](std::span<const double> numbers) {
       for (const double number : numbers) {
+        odd.least = std::min(odd.least, number);
+        odd.most = std::max(odd.most, number);
+        odd.zeros |= number == 0;
         if (std::isfinite(number)) continue;
         ++(std::isnan(number) ? odd.nans : number > 0 ? odd.over : odd.under);
       }
