@@ -36,11 +36,12 @@ The first line is the sentence to act on. Below it: the evidence, what else was 
 
 An operator is accused only where it is proved: all its inputs are in both dumps, but for constants where one dump has
 no weights, which the sentence then names; and its error is ten times what theirs accounts for, or, from equal inputs,
-more than a healthy operator of its dtype adds, within the limits too where all else is equal; or what is wrong is
-known by itself: the first NaN, saturated integers, another constant, swapped inputs or outputs. Else it says "not
-certain". It may also say that no operator is to blame: the model's inputs differ, an operator is missing, or all is
-of another step. That needs inputs in both dumps ("dump_mode": "all"), and is sharper with the model's card. Without a
-golden dump only the first NaN is a proof: infinities may be a mask, and saturated integers what was meant.
+more than a healthy operator of its dtype adds, within the limits too where all else is equal (of choices, roundings,
+quotients and types that are not known, equal inputs alone are a proof); or what is wrong is known by itself: the
+first NaN, saturated integers, another constant, swapped inputs or outputs. Else it says "not certain". It may also
+say that no operator is to blame: the model's inputs differ, an operator is missing, or all is of another step. That
+needs inputs in both dumps ("dump_mode": "all"), and is sharper with the model's card. Without a golden dump only the
+first NaN is a proof: infinities may be a mask, and saturated integers what was meant.
 
   $ opdump why dump -g golden
   first cause: Conv "conv1" at net/0, culprit: its input agrees, output 0 does not (cosine 0.93 < 0.99)
