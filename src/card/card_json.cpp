@@ -9,13 +9,18 @@ namespace opdump::cards {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
+/// The name of what has none, as the files of its records have it.
+std::string_view name_of(std::string_view name) {
+  return name.empty() ? "_" : name;
+}
+
 class CardWriter {
  public:
   CardWriter(const ModelCard& card, std::size_t most) : card_(card), most_(most) {}
 
   Status write(std::string& text) {
     json_.open('{').key("opdump_model").number(1);
-    put_text("name", card_.name);
+    json_.key("name").text(name_of(card_.name));
     put_text("graph_name", card_.graph_name);
     put_text("made_by", card_.made_by);
     put_text("runtime", card_.runtime);
@@ -50,8 +55,8 @@ class CardWriter {
 
   void put_op(const CardOp& op, std::size_t index) {
     json_.open('{').key("index").number(index);
-    json_.key("name").text(op.name);
-    json_.key("type").text(op.type);
+    json_.key("name").text(name_of(op.name));
+    json_.key("type").text(name_of(op.type));
     if (card_.onnx_opset != 0) {
       json_.key("onnx").open('{').key("op").text(op.type).key("domain").text(op.domain);
       if (op.domain.empty()) json_.key("opset").number(card_.onnx_opset);

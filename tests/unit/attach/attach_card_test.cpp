@@ -239,6 +239,18 @@ TEST_CASE("attach: a card with a name that JSON cannot hold is refused, and told
   check_refused(asked, dump, OPDUMP_ERR_INVALID_ARGUMENT);
 }
 
+TEST_CASE("attach: what has no name is in its card by the name that its files have") {
+  AttachRun asked;
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  attach::Model model(dump, "");
+  model.add_op("", "");
+  run_step(model, 0);
+  REQUIRE(asked.cards().size() == 1);
+  const std::string card = asked.cards().begin()->second;
+  holds(card, {R"({"opdump_model": 1, "name": "_", )", R"({"index": 0, "name": "_", "type": "_", )"});
+  CHECK(dump.stop() == OPDUMP_OK);
+}
+
 TEST_CASE("attach: a description that cannot be is refused, and the one before it stays") {
   AttachRun asked;
   attach::Dump dump(asked.config().c_str(), asked.options());
