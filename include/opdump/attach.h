@@ -296,7 +296,7 @@ int opdump_attach_wants(const opdump_attach_model* model, uint32_t op);
  * Of a dynamic model: an operator has just run. Its position, if the open step captures it, else
  * OPDUMP_NO_OP. Operators are told apart by name, by type, and by how often both came up in the step so far;
  * the second of a name gets NAME#2 as in opdump_attach_add_op. One that is new goes to the model's end. While
- * the dump is off nothing is kept. Beyond `max_ops` operators are not captured, which the log says.
+ * the dump is off nothing is kept. Beyond `max_ops` operators are not captured, as log and journal say.
  */
 uint32_t opdump_attach_see_op(opdump_attach_model* model, const char* name, const char* type);
 

@@ -165,23 +165,27 @@ class BasicSession {
 
   /// As `load_model`, for a model whose operators become known only as they run: `model.ops` has the first of
   /// them, one at least, and `grow_model` takes those that come later. `bits` has a byte for each operator
-  /// that the model may ever have. Which names of the config no operator has is told by `finish_growing`; the
-  /// log hears nothing of the model. `not_supported` for a config that watches, and for one with rules of the
+  /// that the model may ever have; those behind the first `most_ops`, and those whose names are too long, are not
+  /// captured. That, and which names of the config no operator has, is told by `finish_growing`; the log hears
+  /// nothing of the model before. `not_supported` for a config that watches, and for one with rules of the
   /// privacy but without DumpConfig::privacy_tells: the model is then loaded but uncaptured.
   [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
-                                          std::span<std::uint8_t> bits);
+                                          std::span<std::uint8_t> bits, std::size_t most_ops = SIZE_MAX);
 
   /// Resolves the operators that the model of `plan`, loaded by `load_growing_model` with these `bits`, has got at
   /// its end since. The bits of earlier operators stay as they are. `scratch` has a byte per operator, and holds
   /// nothing afterwards. On the context that captures, also while a step is open; no other context uses the plan
-  /// meanwhile. `name_too_long` leaves those operators uncaptured whose names are. `model_not_loaded`,
+  /// meanwhile. `name_too_long` leaves those operators uncaptured whose names are, and `too_many_objects` those
+  /// behind the first `most_ops`. `model_not_loaded`,
   /// `invalid_argument` for a plan of another session, and `no_memory` for too few bytes change nothing.
   [[nodiscard]] Status grow_model(ModelPlan& plan, std::span<std::uint8_t> bits,
-                                  std::span<std::uint8_t> scratch);
+                                  std::span<std::uint8_t> scratch, std::size_t most_ops = SIZE_MAX);
 
-  /// Tells which names of the config a model that grew has no operator for, now that it has them all. Before
-  /// `unload_model` or `finalize`, once; for a plan that is not captured it does nothing.
-  void finish_growing(const ModelPlan& plan);
+  /// Tells which names of the config a model that grew has no operator for, now that it has them all, and with a
+  /// `scratch` as `grow_model` which of its operators were refused. Before `unload_model` or `finalize`, once; for a
+  /// plan that is not captured it does nothing.
+  void finish_growing(const ModelPlan& plan, std::span<std::uint8_t> scratch = {},
+                      std::size_t most_ops = SIZE_MAX);
 
   /// Counts in `counts` what becomes of each operator of a loaded `plan`, from the plan's next step on. `counts` has
   /// at least one element per operator and stays until `unload_model`. If the plan is still loaded at `finalize`,
@@ -511,6 +515,8 @@ class BasicSession {
                                           std::size_t op) const;
 
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const;
+  /// Takes the operators from `from` on that cannot be captured out of `plan`; `ok` when there are none.
+  Status refuse_unfit(ModelPlan& plan, const ModelDesc& model, std::size_t from, std::size_t most_ops) const;
 
   // What is asked for most comes first, bytes before words: near the beginning a Cortex-M reaches them with
   // short instructions.

@@ -221,14 +221,14 @@ class DumpKit {
   /// As `BasicSession::load_growing_model`. Otherwise as `load_model`, with two differences: what MindSpore's
   /// dumps hold of a model, and how many of its operators are asked for, is told when it ends.
   [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
-                                          std::span<std::uint8_t> bits) {
+                                          std::span<std::uint8_t> bits, std::size_t most_ops) {
     std::unique_ptr<std::uint8_t[]> scratch(new (std::nothrow) std::uint8_t[bits.size()]);
     if (scratch == nullptr) return Status::no_memory;
-    Status status = session_.load_growing_model(plan, model, bits);
+    Status status = session_.load_growing_model(plan, model, bits, most_ops);
     if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan, bits.size());
     // Also of those that are still to come.
     if (!plan.op_counts.empty()) plan.op_counts = {plan.op_counts.data(), bits.size()};
-    if (plan.model != nullptr) growing_.push_back({&plan, bits, std::move(scratch)});
+    if (plan.model != nullptr) growing_.push_back({&plan, bits, std::move(scratch), most_ops});
     return status;
   }
 
@@ -236,7 +236,7 @@ class DumpKit {
   [[nodiscard]] Status grow_model(ModelPlan& plan) {
     for (const GrowingModel& growing : growing_) {
       if (growing.plan == &plan)
-        return session_.grow_model(plan, growing.bits, {growing.scratch.get(), growing.bits.size()});
+        return session_.grow_model(plan, growing.bits, growing.scratch_bytes(), growing.most_ops);
     }
     return Status::model_not_loaded;
   }
@@ -306,7 +306,10 @@ class DumpKit {
     ModelPlan* plan;
     std::span<std::uint8_t> bits;
     std::unique_ptr<std::uint8_t[]> scratch;
+    std::size_t most_ops;
     bool finished = false;
+
+    std::span<std::uint8_t> scratch_bytes() const { return {scratch.get(), bits.size()}; }
   };
 
   static constexpr std::size_t kTriggerPoints = 1024;
@@ -321,7 +324,7 @@ class DumpKit {
   void finish(GrowingModel& growing) {
     if (growing.finished || !session_.initialised() || growing.plan->bits.empty()) return;
     growing.finished = true;
-    session_.finish_growing(*growing.plan);
+    session_.finish_growing(*growing.plan, growing.scratch_bytes(), growing.most_ops);
     if (extras_ != nullptr && extras_->loaded(*growing.plan) == Status::ok) models_.push_back(growing.plan);
     char memory[192];
     say(TextWriter(memory)

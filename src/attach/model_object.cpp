@@ -16,6 +16,8 @@ using attaching::TensorRefusal;
 namespace {
 
 constexpr std::uint32_t kDefaultMaxOps = 16384;
+/// Of the operators beyond those that a dynamic model may have, whose names the dump tells.
+constexpr std::size_t kToldBeyond = 64;
 
 const unsigned char* bits_of(const opdump_attach_gate& gate) {
   return __atomic_load_n(&gate.bits, __ATOMIC_ACQUIRE);
@@ -278,14 +280,12 @@ std::uint32_t opdump_attach_model::see_op(const char* name, const char* type) {
 std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char* type) {
   std::uint32_t op = names_.see(name, type, steps_);
   if (op == OPDUMP_NO_OP) {
-    if (ops_.size() >= max_ops_) {
-      if (!std::exchange(full_, true))
-        static_cast<void>(dump_.fail(Status::too_many_objects, [&] {
-          return "operator \"" + std::string(name) + "\" behind the " + std::to_string(max_ops_) +
-                 " of model \"" + texts_.front() + '"';
-        }));
-      return OPDUMP_NO_OP;
-    }
+    if (ops_.size() >= max_ops_ && !std::exchange(full_, true))
+      static_cast<void>(dump_.fail(Status::too_many_objects, [&] {
+        return "operator \"" + std::string(name) + "\" behind the " + std::to_string(max_ops_) +
+               " of model \"" + texts_.front() + "\" (max_ops)";
+      }));
+    if (ops_.size() >= max_ops_ + kToldBeyond) return OPDUMP_NO_OP;
     op = append({.name = name,
                  .type = type,
                  .task_id = OPDUMP_NO_ID,
@@ -304,7 +304,7 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
         const std::lock_guard loading(dump_.loading());
         status = dump_.files().kit().grow_model(plan_);
       }
-      if (status != Status::ok)
+      if (status != Status::ok && status != Status::too_many_objects)
         static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
       __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
     }
@@ -315,11 +315,11 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
 
 /// Loads a dynamic model, whose first operators there are, and begins the open step.
 bool opdump_attach_model::load_growing(Slot& slot) {
-  bits_.assign(max_ops_, 0);
+  bits_.assign(max_ops_ + kToldBeyond, 0);
   Status status = Status::ok;
   {
     const std::lock_guard loading(dump_.loading());
-    status = dump_.files().kit().load_growing_model(plan_, desc_, bits_);
+    status = dump_.files().kit().load_growing_model(plan_, desc_, bits_, max_ops_);
   }
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));

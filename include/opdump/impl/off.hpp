@@ -83,9 +83,13 @@ class BasicSession {
   Status load_model(ModelPlanFor<Ops>&, const ModelDesc&) {
     return Status::ok;
   }
-  Status load_growing_model(ModelPlan&, const ModelDesc&, std::span<std::uint8_t>) { return Status::ok; }
-  Status grow_model(ModelPlan&, std::span<std::uint8_t>, std::span<std::uint8_t>) { return Status::ok; }
-  void finish_growing(const ModelPlan&) {}
+  Status load_growing_model(ModelPlan&, const ModelDesc&, std::span<std::uint8_t>, std::size_t = SIZE_MAX) {
+    return Status::ok;
+  }
+  Status grow_model(ModelPlan&, std::span<std::uint8_t>, std::span<std::uint8_t>, std::size_t = SIZE_MAX) {
+    return Status::ok;
+  }
+  void finish_growing(const ModelPlan&, std::span<std::uint8_t> = {}, std::size_t = SIZE_MAX) {}
   Status count_ops(ModelPlan&, std::span<OpCounts>) { return Status::ok; }
   Status restart_counts(ModelPlan&) { return Status::ok; }
   Status unload_model(ModelPlan&) { return Status::ok; }

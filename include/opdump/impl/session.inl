@@ -204,7 +204,7 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
 
 template <class Memory>
 inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const ModelDesc& model,
-                                                       std::span<std::uint8_t> bits) {
+                                                       std::span<std::uint8_t> bits, std::size_t most_ops) {
   if (plan.model != nullptr) return Status::model_already_loaded;
   if (model.ops.empty()) return Status::invalid_argument;
   Status status = Status::ok;
@@ -215,7 +215,8 @@ inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const Mo
     const bool asked = !RulesOfModel(config_->models, model).none() || bits_of_all(*config_) != 0;
     // Also when none of the first operators is asked for.
     if (status == Status::ok && config_->active && asked) plan.bits = bits.first(model.ops.size());
-    if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+    if (status == Status::ok && !plan.bits.empty() && !can_be_directory(plan)) status = Status::name_too_long;
+    if (status == Status::ok) static_cast<void>(refuse_unfit(plan, model, 0, most_ops));
     if (status == Status::ok) status = load_triggers(plan, model, bits);
   }
   if (!config_ || status != Status::ok) plan = ModelPlan{};
@@ -242,7 +243,7 @@ inline Status BasicSession<Memory>::tell_refused(Status status, [[maybe_unused]]
 
 template <class Memory>
 inline Status BasicSession<Memory>::grow_model(ModelPlan& plan, std::span<std::uint8_t> bits,
-                                               std::span<std::uint8_t> scratch) {
+                                               std::span<std::uint8_t> scratch, std::size_t most_ops) {
   if (plan.model == nullptr) return Status::model_not_loaded;
   if (plan.session != &context_) return Status::invalid_argument;
   if (plan.bits.empty()) return Status::ok;
@@ -259,11 +260,10 @@ inline Status BasicSession<Memory>::grow_model(ModelPlan& plan, std::span<std::u
   plan.bits = bits.first(count);
   if (!in_force || status != Status::ok) return status;
   for (std::size_t i = known; i < count; ++i) {
-    const Status fits = scratch[i] == 0 ? Status::ok : check_name(plan, *plan.model, i);
-    if (fits != Status::ok) status = fits;
-    bits[i] = fits == Status::ok ? scratch[i] : std::uint8_t{0};
+    bits[i] = scratch[i];
     plan.matched_ops += bits[i] != 0 ? 1 : 0;
   }
+  status = refuse_unfit(plan, *plan.model, known, most_ops);
   if constexpr (!build::kLean && kAlways<Memory>) {
     TriggerWatch<Memory>* const triggers = context_.triggers;
     if (triggers != nullptr && status == Status::ok) status = triggers->grow(*config_, plan, bits, known);
@@ -275,11 +275,43 @@ inline Status BasicSession<Memory>::grow_model(ModelPlan& plan, std::span<std::u
 }
 
 template <class Memory>
-inline void BasicSession<Memory>::finish_growing(const ModelPlan& plan) {
+inline Status BasicSession<Memory>::refuse_unfit(ModelPlan& plan, const ModelDesc& model, std::size_t from,
+                                                 std::size_t most_ops) const {
+  Status status = Status::ok;
+  for (std::size_t i = from; i < plan.bits.size(); ++i) {
+    if (plan.bits[i] == 0) continue;
+    const Status fits = i < most_ops ? check_name(plan, model, i) : Status::too_many_objects;
+    if (fits == Status::ok) continue;
+    status = fits;
+    plan.bits[i] = 0;
+    --plan.matched_ops;
+  }
+  return status;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::finish_growing(const ModelPlan& plan, std::span<std::uint8_t> scratch,
+                                                 std::size_t most_ops) {
   if constexpr (!build::kLean) {
     if (plan.session != &context_ || plan.bits.empty() || plan.generation != generation_) return;
     if (!config_ || plan.target != context_.target || !wants_listed(*config_)) return;
     meet(plan, {});
+    constexpr std::uint8_t kWanted = kCaptureInputs | kCaptureOutputs;
+    ModelPlan asked;
+    if (scratch.size() < plan.bits.size() ||
+        resolve_plan(*config_, *plan.model, scratch, asked) != Status::ok)
+      return;
+    tell_never(plan.target, [&](const auto& use) {
+      for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+        const OpDesc& op = plan.model->ops[i];
+        if ((scratch[i] & kWanted) == 0 || (plan.bits[i] & kWanted) != 0) continue;
+        use(NeverCaptured{.cause = i < most_ops ? NeverCause::long_name : NeverCause::most_ops,
+                          .model_id = plan.model->id,
+                          .model = plan.directory_name,
+                          .type = op.type,
+                          .name = op.name});
+      }
+    });
   }
 }
 

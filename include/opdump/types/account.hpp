@@ -35,6 +35,8 @@ enum class NeverCause : std::uint8_t {
   no_private_model,  ///< of this rule for models none was loaded; without a name: no rule is for the model
   no_trigger,        ///< no tensor of the model is one that the trigger looks at
   refused,           ///< loading the model failed, so that none of its operators is captured
+  long_name,         ///< the operator's name or type is longer than a dump can have it
+  most_ops,          ///< the operator came when a growing model had as many as it may have
 };
 
 struct NeverKind {
@@ -75,8 +77,10 @@ inline constexpr NeverKind kNeverKinds[] = {
      "rule of the privacy"},
     {"no_trigger", "no tensor of the model is one that it looks at", "trigger"},
     {"refused", "it was refused when it was loaded, so that none of its operators is captured", "model"},
+    {"long_name", "its name or type is longer than a dump can have it"},
+    {"most_ops", "it came when the model had as many operators as it may have (max_ops)"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::refused) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::most_ops) + 1);
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {

@@ -152,9 +152,34 @@ TEST_CASE("attach: operators beyond the room of a dynamic model are left out, an
   attach::DynamicModel model(dump, "net", 0, nullptr, 2);
   for (int step = 0; step < 2; ++step) run(model, kGraph);
   CHECK(dump.counts().first_failure == OPDUMP_ERR_TOO_MANY_OBJECTS);
-  CHECK(asked.told("behind the 2 of model") == 1);
+  CHECK(asked.told("behind the 2 of model \"net\" (max_ops)") == 1);
   CHECK(dump.stop() == OPDUMP_OK);
   CHECK(asked.records().size() == 4);
+  CHECK(asked.told("2 of the 5 operators that ran match") == 1);
+  for (const char* const op : {"\"k#3\"", "\"k#4\"", "\"out\""})
+    CHECK(asked.told(
+              std::string("never captured: operator ") + op +
+              " of model \"net\": it came when the model had as many operators as it may have (max_ops)") ==
+          1);
+  REQUIRE(dump.start(asked.config().c_str()) == OPDUMP_OK);
+  run(model, kGraph);
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.told("never captured: operator \"out\"") == 2);
+}
+
+TEST_CASE("attach: an operator of a dynamic model whose name no dump can have is told, also of a first one") {
+  const std::string name(3000, 'x');
+  for (const bool is_first : {false, true}) {
+    AttachRun asked;
+    attach::Dump dump(asked.config().c_str(), asked.options());
+    attach::DynamicModel model(dump, "net");
+    std::vector<Node> graph = {{"out", "ADD"}, {name.c_str(), "ADD"}};
+    if (is_first) std::swap(graph[0], graph[1]);
+    for (int step = 0; step < 2; ++step) run(model, graph);
+    CHECK(dump.stop() == OPDUMP_OK);
+    CHECK(asked.records().size() == 2);
+    CHECK(asked.told("of model \"net\": its name or type is longer than a dump can have it") == 1);
+  }
 }
 
 TEST_CASE("attach: a watch needs the operators at load, which a dynamic model says") {
