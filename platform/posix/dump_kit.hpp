@@ -315,7 +315,28 @@ class DumpKit {
   static constexpr std::size_t kTriggerPoints = 1024;
   static constexpr std::size_t kQueuedFirings = 256;
   static constexpr std::size_t kTriggeredPlans = 64;
-  using KitTriggers = TriggerMemory<kMostTriggers, kTriggerPoints, kQueuedFirings>;
+  static constexpr std::size_t kMostBlocks = 1024;
+  /// Has more points when models need them.
+  class KitTriggers {
+   public:
+    KitTriggers() = default;
+    KitTriggers(const KitTriggers&) = delete;
+    KitTriggers& operator=(const KitTriggers&) = delete;
+    ~KitTriggers() {
+      for (const TriggerPoint* const block : blocks_) delete[] block;
+    }
+
+    TriggerRoom room() {
+      TriggerRoom room = memory_.room();
+      room.more = blocks_;
+      room.make_block = [] { return new (std::nothrow) TriggerPoint[TriggerRoom::kBlockPoints]; };
+      return room;
+    }
+
+   private:
+    TriggerMemory<kMostTriggers, kTriggerPoints, kQueuedFirings> memory_;
+    TriggerPoint* blocks_[kMostBlocks] = {};
+  };
   using KitLooks = Triggers<Memory, FullLook, kTriggeredPlans>;
 
   static constexpr std::uint32_t kSealedChunkBytes = 4096;

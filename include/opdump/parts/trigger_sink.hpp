@@ -24,11 +24,11 @@ inline namespace OPDUMP_NAMESPACE {
 /// Where a trigger looks: one operator of a loaded model, or the model's steps.
 struct TriggerPoint {
   static constexpr std::size_t kNameBytes = 96;
-  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  std::uint16_t next = kNone;  ///< of the same plan
-  std::uint16_t rule = 0;
+  std::uint32_t next = kNone;  ///< of the same plan
   std::uint32_t op = 0;
+  std::uint16_t rule = 0;
   bool in_use = false;      ///< by a loaded plan
   bool leaves_out = false;  ///< the config leaves tensors of the operator out
   bool has_looked = false;
@@ -37,6 +37,7 @@ struct TriggerPoint {
   std::uint32_t digest = 0;
   std::uint64_t last_step = 0;
   std::uint32_t model_id = 0;
+  std::uint32_t firings = 0;  ///< on their way, which keep the place when its plan has gone. Atomic
   std::uint8_t name_bytes = 0;
   char name[kNameBytes] = {};  ///< as a journal has it, cut
 
@@ -73,6 +74,33 @@ struct TriggerRoom {
   std::span<TriggerPoint> points{};
   Firing* firings = nullptr;  ///< OPDUMP_MAX_RECORDERS times `queued`
   std::uint32_t queued = 0;   ///< a power of two
+  /// Where there is a heap: further points, in blocks that come as models need them. Null: not there yet.
+  std::span<TriggerPoint*> more{};
+  TriggerPoint* (*make_block)() = nullptr;  ///< `kBlockPoints` of them, or null
+  static constexpr std::uint32_t kBlockPoints = 1024;
+
+  TriggerPoint& point(std::uint32_t at) const {
+    if (at < points.size()) return points[at];
+    const std::size_t behind = at - points.size();
+    return more[behind / kBlockPoints][behind % kBlockPoints];
+  }
+
+  /// How many there are.
+  std::uint32_t size() const {
+    std::size_t blocks = 0;
+    while (blocks < more.size() && more[blocks] != nullptr) ++blocks;
+    return static_cast<std::uint32_t>(points.size() + blocks * kBlockPoints);
+  }
+
+  /// False: there can be no more.
+  bool grow() const {
+    for (TriggerPoint*& block : more) {
+      if (block != nullptr) continue;
+      block = make_block();
+      return block != nullptr;
+    }
+    return false;
+  }
 };
 
 /// That memory, for at most `kTriggers` triggers at `kPoints` operators and models, and `kQueued` firings
@@ -86,7 +114,9 @@ class TriggerMemory {
   TriggerMemory(const TriggerMemory&) = delete;
   TriggerMemory& operator=(const TriggerMemory&) = delete;
 
-  TriggerRoom room() { return {states_, told_, points_, firings_, kQueued}; }
+  TriggerRoom room() {
+    return {.states = states_, .told = told_, .points = points_, .firings = firings_, .queued = kQueued};
+  }
 
  private:
   TriggerState states_[kTriggers];
@@ -143,7 +173,7 @@ class TriggerSink final : public Sink {
       state.cool_at_ms = 0;
       room_.told[i] = {.looks = UINT32_MAX};
     }
-    for (TriggerPoint& point : room_.points) point = {};
+    for (std::uint32_t at = 0; at < room_.size(); ++at) room_.point(at) = {};
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot)
       queues_[slot].reset(room_.firings + slot * room_.queued, room_.queued);
     uptime_ms_ = 0;
@@ -268,11 +298,20 @@ class TriggerSink final : public Sink {
 
   TriggerRoom& room() { return room_; }
 
-  void put(std::size_t slot, std::uint32_t load, std::uint64_t step, std::uint16_t point,
+  /// Of a point, on their way to the drain context.
+  static std::atomic_ref<std::uint32_t> firings_of(TriggerPoint& point) {
+    return std::atomic_ref(point.firings);
+  }
+
+  void put(std::size_t slot, std::uint32_t load, std::uint64_t step, std::uint32_t point,
            std::uint64_t value) {
     const Firing firing = {
         .step = step, .value = value, .load = load, .ms = clock_.monotonic_ms(), .point = point};
-    if (!queues_[slot].put(firing)) room_.states[room_.points[point].rule].crowded.add_one();
+    TriggerPoint& of = room_.point(point);
+    firings_of(of).fetch_add(1, std::memory_order_relaxed);
+    if (queues_[slot].put(firing)) return;
+    firings_of(of).fetch_sub(1, std::memory_order_relaxed);
+    room_.states[of.rule].crowded.add_one();
   }
 
  private:
@@ -302,8 +341,7 @@ class TriggerSink final : public Sink {
       for (const Firing* firing = queue.look(); firing != nullptr; firing = queue.look()) {
         const bool passed = firing->load == facts.load && facts.step > firing->step;
         if (!all && !passed && !history_.has_reached(firing->load, firing->step)) break;
-        decide(*firing);
-        queue.take();
+        take(queue, *firing);
       }
     }
     take_calls(facts, all);
@@ -322,10 +360,8 @@ class TriggerSink final : public Sink {
   void settle_reached() {
     for (FiringQueue& queue : queues_) {
       for (const Firing* firing = queue.look();
-           firing != nullptr && history_.has_reached(firing->load, firing->step); firing = queue.look()) {
-        decide(*firing);
-        queue.take();
-      }
+           firing != nullptr && history_.has_reached(firing->load, firing->step); firing = queue.look())
+        take(queue, *firing);
     }
   }
 
@@ -346,9 +382,12 @@ class TriggerSink final : public Sink {
     }
   }
 
-  void decide(const Firing& firing) {
-    const TriggerPoint& point = room_.points[firing.point];
+  void take(FiringQueue& queue, const Firing& firing) {
+    TriggerPoint& point = room_.point(firing.point);
     decide(firing, point.rule, &point);
+    queue.take();
+    // release: all of the point was read; partner: `Triggers::free_point`.
+    firings_of(point).fetch_sub(1, std::memory_order_release);
   }
 
   void decide(const Firing& firing, std::size_t number, const TriggerPoint* point) {

@@ -23,15 +23,16 @@ inline namespace OPDUMP_NAMESPACE {
 /// What triggers have in one loaded plan.
 struct TriggeredPlan {
   const ModelPlan* plan = nullptr;            ///< null: not in use
-  std::uint16_t first = TriggerPoint::kNone;  ///< of its operators, in their order
-  std::uint16_t last = TriggerPoint::kNone;
-  std::uint16_t first_step = TriggerPoint::kNone;  ///< of its steps
+  std::uint32_t first = TriggerPoint::kNone;  ///< of its operators, in their order
+  std::uint32_t last = TriggerPoint::kNone;
+  std::uint32_t first_step = TriggerPoint::kNone;  ///< of its steps
   std::uint64_t begun_us = 0;
   std::uint32_t begun_ms = 0;
   std::size_t begun_by = SIZE_MAX;  ///< the recorder's slot; none: no step has begun. Atomic
   // The low words of the latest wanted step that has begun, and of the one before. Atomic.
   std::uint32_t latest_step = UINT32_MAX;
   std::uint32_t step_before = UINT32_MAX;
+  std::uint32_t looked = TriggerPoint::kNone;  ///< the point that was looked at last. Atomic
 };
 
 /// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are captured, and
@@ -83,8 +84,8 @@ class Triggers final : public TriggerWatch<Memory> {
     TriggeredPlan* const of = plan.triggers;
     plan.triggers = nullptr;
     if (of == nullptr || of->plan != &plan) return;
-    for (const std::uint16_t first : {of->first, of->first_step}) {
-      for (std::uint16_t at = first; at != TriggerPoint::kNone; at = point(at).next) point(at).in_use = false;
+    for (const std::uint32_t first : {of->first, of->first_step}) {
+      for (std::uint32_t at = first; at != TriggerPoint::kNone; at = point(at).next) point(at).in_use = false;
     }
     *of = {};
   }
@@ -106,13 +107,18 @@ class Triggers final : public TriggerWatch<Memory> {
 
   bool look(RecordSender<Memory>& sender, const ModelPlan& plan, std::size_t op,
             const CapturedTensors& tensors) override {
-    const TriggeredPlan& of = *plan.triggers;
+    TriggeredPlan& of = *plan.triggers;
     bool leaves_out = false;
     bool prepared = false;
-    for (std::uint16_t at = of.first; at != TriggerPoint::kNone; at = point(at).next) {
-      TriggerPoint& here = point(at);
-      if (here.op < op) continue;
-      if (here.op > op) break;
+    // Operators mostly run in their order.
+    const std::atomic_ref looked(of.looked);
+    std::uint32_t at = looked.load(std::memory_order_relaxed);
+    if (at == TriggerPoint::kNone || point(at).op > op) at = of.first;
+    while (at != TriggerPoint::kNone && point(at).op < op) at = point(at).next;
+    if (at == TriggerPoint::kNone || point(at).op != op) return false;
+    looked.store(at, std::memory_order_relaxed);
+    for (; at != TriggerPoint::kNone && point(at).op == op; at = point(at).next) {
+      const TriggerPoint& here = point(at);
       leaves_out = here.leaves_out;
       const TriggerRule& rule = sink_.rules()[here.rule];
       if (!looks_at_tensor(rule.cause())) continue;
@@ -152,7 +158,7 @@ class Triggers final : public TriggerWatch<Memory> {
     // A clock that was set meanwhile has no microseconds of this step.
     constexpr std::uint64_t kApartUs = 100'000;
     const bool was_set = us + kApartUs < ms * 1000 || us > ms * 1000 + kApartUs;
-    for (std::uint16_t at = of.first_step; at != TriggerPoint::kNone; at = point(at).next) {
+    for (std::uint32_t at = of.first_step; at != TriggerPoint::kNone; at = point(at).next) {
       const TriggerRule& rule = sink_.rules()[point(at).rule];
       if (rule.cause() == TriggerCause::latency_us)
         judge(sender, plan, at, rule, static_cast<double>(was_set ? ms * 1000 : us));
@@ -161,8 +167,8 @@ class Triggers final : public TriggerWatch<Memory> {
 
   void op_failed(RecordSender<Memory>& sender, const ModelPlan& plan, const OpDesc* op) override {
     const TriggeredPlan& of = *plan.triggers;
-    for (const std::uint16_t first : {of.first, of.first_step}) {
-      for (std::uint16_t at = first; at != TriggerPoint::kNone; at = point(at).next) {
+    for (const std::uint32_t first : {of.first, of.first_step}) {
+      for (std::uint32_t at = first; at != TriggerPoint::kNone; at = point(at).next) {
         const TriggerPoint& here = point(at);
         const bool is_its = first == of.first_step || (op != nullptr && op == &plan.model->ops[here.op]);
         if (!is_its || sink_.rules()[here.rule].cause() != TriggerCause::failure) continue;
@@ -195,7 +201,7 @@ class Triggers final : public TriggerWatch<Memory> {
                static_cast<std::uint32_t>(last);
   }
 
-  TriggerPoint& point(std::uint16_t at) { return sink_.room().points[at]; }
+  TriggerPoint& point(std::uint32_t at) { return sink_.room().point(at); }
   TriggerState& state(const TriggerPoint& of) { return sink_.room().states[of.rule]; }
 
   static bool is_of_steps(const TriggerRule& rule) {
@@ -216,7 +222,7 @@ class Triggers final : public TriggerWatch<Memory> {
                                             : names_op(rules[i], *at_op) && has_tensor(rules[i], model, op);
         if (!finds || !holds_for(rules[i], &model)) continue;
         if (plan.bits.empty() && !begin_bits(config, plan, model, bits)) return Status::no_memory;
-        const std::uint16_t at = take_point(config, i, plan, model, at_op);
+        const std::uint32_t at = take_point(config, i, plan, model, at_op);
         if (at == TriggerPoint::kNone) return Status::no_memory;
         if (at_op == nullptr) {
           point(at).next = of.first_step;
@@ -245,9 +251,8 @@ class Triggers final : public TriggerWatch<Memory> {
     return true;
   }
 
-  /// A place for `rule` at `op` (null: at the steps) of `model`; the one that an earlier loading had, so that
-  /// firings of it which are still under way keep their name. `kNone`: there is none.
-  std::uint16_t take_point(const DumpConfig& config, std::size_t rule, const ModelPlan& plan,
+  /// A place for `rule` at `op` (null: at the steps) of `model`. `kNone`: there is none.
+  std::uint32_t take_point(const DumpConfig& config, std::size_t rule, const ModelPlan& plan,
                            const ModelDesc& model, const OpDesc* op) {
     ToldOfTrigger told;
     if (op != nullptr) told = told_of(sink_.rules()[rule], privacy_rules(config), model, *op);
@@ -264,30 +269,35 @@ class Triggers final : public TriggerWatch<Memory> {
       text.add('.');
       add(op->name, 43);
     }
-    std::uint16_t free = TriggerPoint::kNone;
-    const std::span<TriggerPoint> points = sink_.room().points;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const bool same = !points[i].in_use && points[i].rule == rule && points[i].model_id == model.id &&
-                        points[i].name_text() == text.text();
-      if (same || (free == TriggerPoint::kNone && !points[i].in_use && points[i].name_bytes == 0))
-        free = static_cast<std::uint16_t>(i);
-      if (same) break;
-    }
+    const std::uint32_t free = free_point();
     if (free == TriggerPoint::kNone) return free;
-    TriggerPoint& taken = points[free];
-    taken.next = TriggerPoint::kNone;
-    taken.rule = static_cast<std::uint16_t>(rule);
-    taken.in_use = true;
-    taken.has_looked = false;
-    taken.tells_value = told.value;
-    taken.streak = 0;
-    taken.model_id = model.id;
-    taken.name_bytes = static_cast<std::uint8_t>(text.text().size());
+    TriggerPoint& taken = point(free);
+    taken = {.rule = static_cast<std::uint16_t>(rule),
+             .in_use = true,
+             .tells_value = told.value,
+             .model_id = model.id,
+             .name_bytes = static_cast<std::uint8_t>(text.text().size())};
     copy_bytes(reinterpret_cast<std::byte*>(taken.name), as_bytes(text.text()));
     return free;
   }
 
-  void look_at(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+  /// A place that neither a loaded plan has nor a firing which is under way; `kNone`: there is none.
+  std::uint32_t free_point() {
+    for (bool grown = true; grown; grown = sink_.room().grow()) {
+      const std::uint32_t count = sink_.room().size();
+      for (std::uint32_t i = 0; i < count; ++i, ++next_) {
+        if (next_ >= count) next_ = 0;
+        TriggerPoint& here = point(next_);
+        // acquire: the drain context has read all of it; pairs with the release in `TriggerSink::take`.
+        const bool is_free = !here.in_use && sink_.firings_of(here).load(std::memory_order_acquire) == 0;
+        if (is_free) return next_++;
+      }
+      next_ = count;
+    }
+    return TriggerPoint::kNone;
+  }
+
+  void look_at(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint32_t at, const TriggerRule& rule,
                const TensorView& tensor) {
     std::uint64_t needed = 0;
     const Result<std::uint64_t> elements = element_count(tensor.shape);
@@ -309,7 +319,7 @@ class Triggers final : public TriggerWatch<Memory> {
     state(point(at)).unread.add_one();
   }
 
-  void compare(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+  void compare(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint32_t at, const TriggerRule& rule,
                Crc32c& digest) {
     std::byte bytes[Crc32c::kBytes];
     digest.finish(bytes);
@@ -320,12 +330,12 @@ class Triggers final : public TriggerWatch<Memory> {
     decide(sender, plan, at, rule, changed, now);
   }
 
-  void judge(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+  void judge(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint32_t at, const TriggerRule& rule,
              double value) {
     decide(sender, plan, at, rule, rule.takes(value), std::bit_cast<std::uint64_t>(value));
   }
 
-  void decide(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+  void decide(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint32_t at, const TriggerRule& rule,
               bool holds, std::uint64_t value) {
     TriggerPoint& here = point(at);
     const std::uint64_t step = sender.step();
@@ -345,6 +355,7 @@ class Triggers final : public TriggerWatch<Memory> {
   TriggerSink& sink_;
   [[no_unique_address]] Look look_;
   Crc32cKernel checksum_;
+  std::uint32_t next_ = 0;  ///< where the next place is looked for
   TriggeredPlan plans_[kPlans];
 };
 

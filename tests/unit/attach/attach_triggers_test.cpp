@@ -84,6 +84,36 @@ TEST_CASE("attach: a trigger looks at a tensor that is not dumped") {
   CHECK(asked.journal().find("\nfired,0,max,3,1,<5,") != std::string::npos);
 }
 
+TEST_CASE("attach: a trigger looks at each operator of models with thousands of them") {
+  AttachRun asked(R"("dump_list": [{}])",
+                  history(R"({"op": "*", "stat": "max", "above": 5})", R"(, "history_bytes": 8000000)"));
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  constexpr std::uint32_t kOps = 2500;
+  attach::Model model(dump, "net", 1);
+  attach::DynamicModel dynamic(dump, "dynamic", 2);
+  for (std::uint32_t op = 0; op < kOps; ++op) model.add_op("op" + std::to_string(op), "Relu");
+  const float low = 1, high = 9;
+  {
+    const auto step = model.step();
+    for (std::uint32_t op = 0; op < kOps; ++op)
+      model.capture(op, {}, Tensors().add(op == kOps - 1 ? &high : &low, OPDUMP_FLOAT32, {1}));
+    model.capture(7, {}, Tensors().add(&high, OPDUMP_FLOAT32, {1}));
+  }
+  {
+    const auto step = dynamic.step();
+    for (std::uint32_t i = 0; i < kOps; ++i) {
+      const std::uint32_t op = dynamic.see("op" + std::to_string(i), "Relu");
+      dynamic.capture(op, {}, Tensors().add(i == kOps - 2 ? &high : &low, OPDUMP_FLOAT32, {1}));
+    }
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(dump.counts().failed_calls == 0);
+  CHECK(asked.journal().find(",1,net/Relu.op2499\n") != std::string::npos);
+  CHECK(asked.journal().find(",1,net/Relu.op7\n") != std::string::npos);
+  CHECK(asked.journal().find(",2,dynamic/Relu.op2498\n") != std::string::npos);
+  CHECK(fired(asked).size() == 3);
+}
+
 TEST_CASE("attach: the latency of a step is that from its begin to its end") {
   AttachRun asked(kOnlyA, history(R"({"stat": "latency_us", "above": 20000})"));
   attach::Dump dump(asked.config().c_str(), asked.options());

@@ -380,6 +380,37 @@ TEST_CASE("triggers: what no model has is told, and a session without them refus
   CHECK(plain.session.set_config(bench.config) == Status::not_supported);
 }
 
+TEST_CASE("triggers: places of models that have gone are free again, once their firings have been told") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  TriggerBench<> bench({trigger.below(5).rule});
+  bench.start();
+  const Dim dims[] = {1};
+  const float low = 1;
+  const TensorView output = {.address = address_of(&low), .bytes = 4, .dtype = DType::float32, .shape = dims};
+  TriggerLines expected;
+  int refused = 0;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const std::string name = "net" + std::to_string(i);
+    const ModelDesc model = {.name = name, .id = i, .ops = kOps};
+    ModelPlan plan;
+    std::uint8_t bits[16] = {};
+    if (bench.session.load_model(plan, model, bits) == Status::ok) {
+      expected.push_back("fired,0,max,0,1,<5," + std::to_string(i) + "," + name + "/MaxPool.pool1");
+      REQUIRE(bench.recorder.begin_step(plan) == Status::ok);
+      CHECK(bench.recorder.capture(1, {}, {&output, 1}) == Status::ok);
+      REQUIRE(bench.recorder.end_step() == Status::ok);
+    } else {
+      ++refused;
+      while (bench.session.drain_some(SIZE_MAX) != 0) {
+      }
+    }
+    REQUIRE(bench.session.unload_model(plan) == Status::ok);
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(refused > 3);
+  CHECK(bench.lines("fired") == expected);
+}
+
 TEST_CASE("triggers: models without a name have places of their own, and one too many is refused") {
   TriggerCase trigger(TriggerCause::max, "pool1");
   TriggerBench<> bench({trigger.below(5).rule}, {}, 1, 0);

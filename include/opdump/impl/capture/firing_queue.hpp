@@ -14,7 +14,7 @@ struct Firing {
   std::uint64_t value = 0;  ///< the bits of a double, or a digest
   std::uint32_t load = 0;   ///< of the model; 0: none is known
   std::uint32_t ms = 0;     ///< `Clock::monotonic_ms`
-  std::uint16_t point = 0;
+  std::uint32_t point = 0;
 };
 
 /// The firings of one recorder on their way to the drain context. One context puts, one takes.
