@@ -10,6 +10,7 @@
 #include "src/config/json/byte_words.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/config/json/node_reader.hpp"
+#include "src/config/letters.hpp"
 #include "src/config/options_json.hpp"
 #include "src/config/refusal.hpp"
 
@@ -18,6 +19,8 @@ namespace config {
 namespace {
 
 constexpr std::size_t kMaxNesting = 10;
+
+constexpr std::string_view kOptionsKey = "opdump";
 
 /// The keys of the dialects from `acl` on, in their order. The two of MindSpore have the same one.
 constexpr std::array<std::string_view, 4> kDialectKeys = {"dump", "common_dump_settings", "dump_config",
@@ -82,6 +85,37 @@ void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   }
 }
 
+/// Refuses keys that can only be meant for the "opdump" beside a dialect's own object: without it what is written would
+/// be more, or less protected, than was asked for. Other keys are left to those who read the file too.
+bool check_keys_beside(const JsonNode& root, Refusal& refusal) {
+  constexpr std::array<std::string_view, 2> kObjects = {kOptionsKey, kDialectKeys[0]};
+  const auto in_small = [](std::string_view key) {
+    std::string small(key);
+    std::transform(small.begin(), small.end(), small.begin(), lower);
+    return small;
+  };
+  const auto is_one_of = [](std::string_view key, std::span<const std::string_view> keys) {
+    return position_of(key, keys) != keys.size();
+  };
+  for (const JsonNode* member = root.first(); member != nullptr; member = member->next()) {
+    const std::string_view key = member->key();
+    if (key == kOptionsKey || is_one_of(key, kDialectKeys)) continue;
+    std::string why;
+    if (!is_one_of(key, kCommonKeys)) why = belongs_in(key, {kKeysOfOptions});
+    const std::string_view near = closest(key, kObjects);
+    // Short words of others are near to "dump" too.
+    const bool is_near = near == kOptionsKey || (!near.empty() && in_small(key) == near);
+    if (why.empty() && is_near) why = joined({"; did you mean ", in_quotes(near), "?"});
+    if (!why.empty())
+      return refusal.refuse(ConfigFault::not_in_list, member->key_offset(), key,
+                            joined({"unknown key", why}));
+  }
+  const JsonNode* const dump = root.member(kDialectKeys[0]);
+  const JsonNode* const inside = dump == nullptr ? nullptr : dump->member(kOptionsKey);
+  return inside == nullptr || refusal.refuse(ConfigFault::not_in_list, inside->key_offset(), "dump.opdump",
+                                             "unknown key; it belongs beside \"dump\", not in it");
+}
+
 /// Notes the keys that stand several times in one object, in `node` and everything below it: readers of JSON
 /// disagree on which one counts.
 void note_repeated_keys(const JsonNode& node, const KeyPath& path, Refusal& refusal) {
@@ -139,10 +173,16 @@ class ConfigReader {
     return dialect == ConfigDialect::by_key || dialect == ConfigDialect::acl;
   }
 
-  ConfigDialect dialect_of(const JsonNode& root) const {
-    if (reading_.input.context.dialect != ConfigDialect::by_key) return reading_.input.context.dialect;
+  /// The number of the first of `kDialectKeys` that is there.
+  static std::size_t dialect_key(const JsonNode& root) {
     std::size_t dialect = 0;
     while (dialect < kDialectKeys.size() && root.member(kDialectKeys[dialect]) == nullptr) ++dialect;
+    return dialect;
+  }
+
+  ConfigDialect dialect_of(const JsonNode& root) const {
+    if (reading_.input.context.dialect != ConfigDialect::by_key) return reading_.input.context.dialect;
+    const std::size_t dialect = dialect_key(root);
     if (dialect == kDialectKeys.size()) return ConfigDialect::by_key;
     const bool lite =
         dialect == 1 && reading_.input.context.mindspore == MindSporeMode::by_file && is_lite(root);
@@ -154,7 +194,8 @@ class ConfigReader {
       reading_.note(root.offset(), "the whole text",
                     joined({to_string(root.type()), ", which switches nothing on: a config is an object"}));
     if (reading_.takes_notes()) note_repeated_keys(root, {}, reading_);
-    const JsonNode* options = root.member("opdump");
+    if (dialect_key(root) < kDialectKeys.size() && !check_keys_beside(root, reading_)) return false;
+    const JsonNode* options = root.member(kOptionsKey);
     const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
                                options->member("history_steps") != nullptr;
     if (!read_dialect(root, dialect, keeps_history) ||
@@ -183,7 +224,13 @@ class ConfigReader {
     }
     if (const JsonNode* dump = root.member(kDialectKeys[0])) {
       if (linked_.acl == nullptr) return refuse_unlinked(root, ConfigDialect::acl);
-      return linked_.acl(*dump, keeps_history, reading_);
+      if (!linked_.acl(*dump, keeps_history, reading_)) return false;
+      for (const JsonNode* member = root.first(); member != nullptr; member = member->next()) {
+        const std::string why = belongs_in(member->key(), {{"\"dump\"", kAclKeys}, kKeysOfList});
+        if (!why.empty())
+          reading_.note(member->key_offset(), member->key(), joined({"unknown, and ignored", why}));
+      }
+      return true;
     }
     note_misspelt_key(root, reading_);
     return true;

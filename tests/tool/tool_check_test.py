@@ -135,6 +135,23 @@ class Check(Case):
         self.assertIn('opdump.dump_step: unknown key; it belongs in "dump" itself; allowed: ',
                       self.run_tool('check', '-', stdin=json.dumps(config).encode(), expect=1)[1])
 
+    def test_options_beside_their_object_are_refused(self):
+        dump = {'dump': {'dump_path': '.', 'dump_list': [{}]}}
+        for extra, said in (({'privacy': [{'ops': ['*'], 'keep': 'shape'}]}, 'privacy: unknown key; it belongs in "opdump"'),
+                            ({'seal': 'a.pub'}, 'seal: unknown key; it belongs in "opdump"'),
+                            ({'opDump': {'digest': 'md5'}}, 'opDump: unknown key; did you mean "opdump"?'),
+                            ({'Dump': {}}, 'Dump: unknown key; did you mean "dump"?'),
+                            ({'dump': {**dump['dump'], 'opdump': {}}}, 'dump.opdump: unknown key; it belongs beside "dump"')):
+            text = json.dumps({**dump, **extra}).encode()
+            self.assertIn(said, self.run_tool('check', '-', stdin=text, expect=1)[1])
+        text = json.dumps({**dump, 'profiler': {'switch': 'on'}, 'op_debug': 1, 'amp': {}, 'StackSize': 3, '': 1}).encode()
+        self.assertNotIn('note', self.run_tool('check', '-', stdin=text)[0])
+        text = json.dumps({**dump, 'dump_mode': 'all'}).encode()
+        self.assertIn('it belongs in "dump"', self.run_tool('check', '-', stdin=text, expect=4)[0])
+        for encoding in ('utf-16', 'utf-16-le', 'utf-16-be'):
+            text = json.dumps(dump).encode(encoding)
+            self.assertIn('1:1: UTF-16, and not UTF-8', self.run_tool('check', '-', stdin=text, expect=1)[1])
+
     def test_what_other_formats_allow_is_named(self):
         for text, said in ((b'{"dump": {"dump_path": ".", // here\n"dump_list": []}}', '1:29: a comment, and JSON has none'),
                            (b'{"dump": {"dump_path": "." /* here */, "dump_list": []}}', 'a comment, and JSON has none'),

@@ -402,7 +402,12 @@ class JsonReader {
   }
 
   bool syntax(std::size_t offset, std::string_view reason) {
-    if (offset >= text_.size()) {
+    const bool is_wide = text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff") ||
+                         text_.substr(0, 2).find('\0') != std::string_view::npos;
+    if (is_wide) {
+      offset = 0;
+      reason = "UTF-16, and not UTF-8: save the file in that encoding";
+    } else if (offset >= text_.size()) {
       reason = "the text ends too early: a value or a closing bracket is missing";
     } else if (const std::string_view habit = habit_at(offset); !habit.empty()) {
       reason = habit;
