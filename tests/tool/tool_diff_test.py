@@ -91,6 +91,16 @@ class Diff(Case):
         self.assertEqual(error, '')
         self.assertTrue(self.diff('A', 'B', expect=0)['same'])
 
+    def test_the_same_bytes_of_another_dtype_or_shape_differ(self):
+        self.write('a/Relu.r.0.0.1.output.0.npy', tool_case.npy('<f4', (2, 2), bytes(range(16))))
+        for dtype, shape in (('<f4', (4,)), ('<i4', (2, 2))):
+            self.write('b/Relu.r.0.0.1.output.0.npy', tool_case.npy(dtype, shape, bytes(range(16))))
+            self.assertIn('float32 [2,2] or ', self.diff('a', 'b')['differences'][0]['what'])
+            self.run_tool('diff', 'a', '--write', 'signature')
+            self.diff('signature', 'b')
+            self.assertEqual(self.run_tool('verify', '--observer', 'a', 'b', expect=1)[0][:28], 'the dump changed the result:')
+        self.assertTrue(self.diff('signature', 'a', expect=0)['same'])
+
     def test_the_first_by_step_then_by_execution_is_named(self):
         self.run_of('A', lambda at, op: (at, op))
         # op0 goes wrong at step 2 only, op2 and then op1 of the step after it at step 1.

@@ -173,7 +173,7 @@ void print_text(const RunTable& table, const RunDifferences& differences, const 
   rows.add({"TENSOR", "MODEL", "DTYPE AND SHAPE", "VERDICT", "AT"});
   for (DifferingTensor& one : tensors.first()) {
     const SummedTensor& tensor = table.tensors()[one.tensor];
-    rows.add({tensor.text(), tensor.model, tensor.what, std::string(word_of(one.verdict)), one.steps.text()});
+    rows.add({tensor.text(), tensor.model, table.forms_text(one.tensor), std::string(word_of(one.verdict)), one.steps.text()});
   }
   rows.print();
   if (tensors.count() > kMostRows)
@@ -196,7 +196,7 @@ void print_json(const RunTable& table, const RunDifferences& differences, const 
   for (const RunDifference& difference : differences) {
     json.line(2).open('{').key("verdict").text(word_of(difference.verdict));
     write_place(json, table, difference.place);
-    json.key("what").text(table.tensors()[table.places()[difference.place].tensor].what);
+    json.key("what").text(table.forms_text(table.places()[difference.place].tensor));
     json.key("statistics").flag(statistics_differ(table, difference));
     json.key("groups").open('[');
     for (const std::uint16_t group : difference.groups)

@@ -259,6 +259,7 @@ namespace {
 
 /// Fills in what shape and bytes make of the elements, or what is wrong with them.
 void count_elements(DumpTensor& tensor, bool has_shape) {
+  tensor.has_shape = has_shape;
   if (tensor.dtype == DType::undefined) {
     tensor.problem = "the file does not tell its dtype; a card does ('--model CARD')";
     return;
@@ -402,6 +403,7 @@ void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& si
     const Result<DType> dtype = dtype_from_name(line.dtype);
     if (dtype.ok()) tensor.dtype = dtype.value();
     tensor.shape = dims_of(line.shape);
+    tensor.has_shape = !line.shape.empty();
     tensor.elements = element_count(tensor.shape).ok() ? element_count(tensor.shape).value() : 0;
     tensor.summary = std::make_shared<TensorSummary>(summary_of(line));
     side.tensors.push_back(tensor);

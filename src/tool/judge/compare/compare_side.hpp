@@ -85,6 +85,7 @@ struct DumpTensor {
   MemoryLayout layout;
   std::string problem;  ///< why it cannot be compared; empty: it can
   std::vector<Dim> shape;
+  bool has_shape = true;  ///< false: the file does not tell it
   std::uint64_t elements = 0;
   std::uint64_t data_offset = 0;
   std::uint64_t data_bytes = 0;

@@ -31,7 +31,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-std::string dtype_and_shape(DType dtype, Shape shape) {
+std::string dtype_and_shape(DType dtype, Shape shape, bool has_shape = true) {
+  if (dtype == DType::undefined || !has_shape) return {};
   return std::string(info(dtype).name) + ' ' + shape_text(shape);
 }
 
@@ -258,9 +259,8 @@ RunDigest RunReader::told_of(const DumpTensor& tensor, RunTable& table) const {
     known = read_digits(summary.sha1, digest.bytes);
     basis = table.basis("SHA1" + cut, false);
   } else if (const NumbersText numbers(summary); !numbers.titles().empty()) {
-    const std::string text = dtype_and_shape(tensor.dtype, tensor.shape) + ' ' + numbers.cells();
     Md5 md5;
-    md5.add(as_bytes(text));
+    md5.add(as_bytes(numbers.cells()));
     std::byte sum[Md5::kBytes];
     md5.finish(sum);
     std::copy(std::begin(sum), std::end(sum), digest.bytes.begin());
@@ -304,7 +304,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     tensor.op = without_marks(first != nullptr ? *first : file.op);
     tensor.is_output = one.is_output;
     tensor.index = one.index;
-    tensor.what = dtype_and_shape(one.dtype, one.shape);
+    tensor.what = dtype_and_shape(one.dtype, one.shape, one.has_shape);
     RunDigest digest;
     if (one.summary) {
       digest = told_of(one, table);

@@ -79,7 +79,7 @@ class RunReader {
   ProvenanceReader provenance_{cards_};
   std::optional<UnscopedOps> first_ops_;  ///< of the first run that has tensors
   DigestedOps ops_;
-  std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
+  std::vector<std::vector<FormedTensor>> tensors_;  ///< of each of `ops_`
 };
 
 /// Says whether run `with`, with a dump, computed what run `without` did, which had a smaller one: all

@@ -62,11 +62,24 @@ void RunTable::begin_run(std::string name, std::size_t side, ModelSums models, D
   turns_.clear();
 }
 
-std::uint32_t RunTable::tensor(const SummedTensor& tensor) {
+FormedTensor RunTable::tensor(const SummedTensor& tensor) {
   bool is_new = false;
   const std::uint32_t number = known_.number(key_of(tensor), is_new);
   if (is_new) tensors_.push_back(tensor);
-  return number;
+  if (is_new) forms_.emplace_back();
+  std::vector<std::string>& forms = forms_[number];
+  if (tensor.what.empty() || forms.size() == UINT16_MAX) return {number};
+  const auto found = std::find(forms.begin(), forms.end(), tensor.what);
+  const auto form = static_cast<std::uint16_t>(found - forms.begin() + 1);
+  if (found == forms.end()) forms.push_back(tensor.what);
+  if (tensors_[number].what.empty()) tensors_[number].what = tensor.what;
+  return {number, form};
+}
+
+std::string RunTable::forms_text(std::uint32_t tensor) const {
+  std::string text;
+  for (const std::string& form : forms_[tensor]) text += (text.empty() ? "" : " or ") + form;
+  return text;
 }
 
 std::optional<std::uint16_t> RunTable::basis(const std::string& text, bool is_statistics) {
@@ -79,13 +92,14 @@ std::optional<std::uint16_t> RunTable::basis(const std::string& text, bool is_st
   return static_cast<std::uint16_t>(bases_.size() - 1);
 }
 
-void RunTable::set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest) {
-  const Moment moment(tensor, step);
+void RunTable::set(FormedTensor tensor, std::uint64_t step, RunDigest digest) {
+  digest.form = tensor.form;
+  const Moment moment(tensor.number, step);
   const std::size_t turn = turns_[moment]++;
   std::vector<std::size_t>& rows = rows_[moment];
   if (turn == rows.size()) {
     rows.push_back(places_.size());
-    places_.push_back({tensor, static_cast<std::uint32_t>(turn), step});
+    places_.push_back({tensor.number, static_cast<std::uint32_t>(turn), step});
   }
   std::vector<RunDigest>& column = digests_.back();
   if (column.size() <= rows[turn]) column.resize(rows[turn] + 1);

@@ -44,9 +44,20 @@ struct RunDigest {
 
   State state = State::absent;
   std::uint16_t basis = kOfElements;  ///< of what the bytes are the digest, see `RunTable::basis`
+  std::uint16_t form = 0;             ///< the number of its dtype and shape at its tensor; 0: not told
   std::array<std::byte, 16> bytes{};
 
-  bool operator==(const RunDigest&) const = default;
+  /// A form that is not told is that of the other.
+  bool operator==(const RunDigest& other) const {
+    return state == other.state && basis == other.basis && bytes == other.bytes &&
+           (form == other.form || form == 0 || other.form == 0);
+  }
+};
+
+/// A tensor as one run has it.
+struct FormedTensor {
+  std::uint32_t number = 0;  ///< index in `RunTable::tensors`
+  std::uint16_t form = 0;    ///< as `RunDigest` has it
 };
 
 /// One row of the table: a tensor at a step.
@@ -75,15 +86,18 @@ class RunTable {
     runs_.back().models.emplace(name, sha256);
   }
 
-  /// The number of that tensor. Of two with another dtype or shape alone the names count.
-  std::uint32_t tensor(const SummedTensor& tensor);
+  /// The number of that tensor, which has the same one with another dtype or shape.
+  FormedTensor tensor(const SummedTensor& tensor);
+
+  /// The dtypes and shapes that the runs tell of it, "float32 [2,2] or float32 [4]".
+  std::string forms_text(std::uint32_t tensor) const;
 
   /// The number of a basis other than `kOfElements`, such as "MD5 of 0:4"; digests of one basis alone can be
   /// compared. Nothing where there are too many.
   std::optional<std::uint16_t> basis(const std::string& text, bool is_statistics);
 
   /// Adds the next tensor of the run.
-  void set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest);
+  void set(FormedTensor tensor, std::uint64_t step, RunDigest digest);
 
   /// Orders the rows by step. To be called once after all runs.
   void finish();
@@ -113,6 +127,7 @@ class RunTable {
   std::vector<Run> runs_;
   NumberedTexts known_;  ///< what tells tensors apart
   std::vector<SummedTensor> tensors_;
+  std::vector<std::vector<std::string>> forms_;  ///< of each tensor, those that are told
   std::vector<RunPlace> places_;
   std::map<Moment, std::vector<std::size_t>> rows_;  ///< by turn
   std::map<Moment, std::size_t> turns_;              ///< of the run, so far

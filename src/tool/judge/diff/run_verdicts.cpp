@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "src/tool/cli/progress.hpp"
@@ -165,26 +166,32 @@ std::vector<FleetRun> judge_fleet(const RunTable& table, const RunDigest& nothin
   Progress progress(table.order().size(), "comparing runs");
   for (const std::size_t place : table.order()) {
     progress.add();
-    std::map<std::pair<std::uint16_t, std::array<std::byte, 16>>, std::size_t> counts;
+    using Value = std::tuple<std::uint16_t, std::uint16_t, std::array<std::byte, 16>>;
+    std::uint16_t told = 0;
+    for (std::size_t run = 0; run < fleet.size() && told == 0; ++run) told = table.at(run, place).form;
+    const auto value = [told](const RunDigest& one) {
+      return Value(one.basis, one.form == 0 ? told : one.form, one.bytes);
+    };
+    std::map<Value, std::size_t> counts;
     std::map<std::uint16_t, std::size_t> of_basis;
     for (std::size_t run = 0; run < fleet.size(); ++run) {
       const RunDigest one = table.at(run, place);
       if (one.state != State::there || one == nothing) continue;
-      ++counts[{one.basis, one.bytes}];
+      ++counts[value(one)];
       ++of_basis[one.basis];
     }
     const auto most = std::max_element(counts.begin(), counts.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    const std::size_t comparable = most == counts.end() ? 0 : of_basis[most->first.first];
+    const std::size_t comparable = most == counts.end() ? 0 : of_basis[std::get<0>(most->first)];
     const bool is_known = comparable > 2 && 2 * most->second > comparable;
     for (std::size_t run = 0; run < fleet.size(); ++run) {
       const RunDigest one = table.at(run, place);
       FleetRun& judged = fleet[run];
       if (one.state == State::absent) {
         ++judged.lacks;
-      } else if (!is_known || one.state != State::there || one.basis != most->first.first) {
+      } else if (!is_known || one.state != State::there || one.basis != std::get<0>(most->first)) {
         ++judged.not_compared;
-      } else if (one.bytes == most->first.second) {
+      } else if (value(one) == most->first) {
         ++judged.agrees;
       } else if (judged.differs++ == 0) {
         judged.first = place;

@@ -146,7 +146,7 @@ std::string_view signature_algorithm(std::string_view text) {
 bool read_signature(std::string_view text, RunTable& table, std::string& error,
                     const std::function<void(std::size_t bytes)>& passed) {
   const std::string_view algorithm = signature_algorithm(text);
-  std::vector<std::uint32_t> tensors;
+  std::vector<FormedTensor> tensors;
   std::optional<std::uint64_t> step;
   TextLines lines(text);
   std::string_view line;
