@@ -1029,8 +1029,9 @@ class Compare(Case):
     CANN_TITLES = ('Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,'
                    'Negative Inf Count,Positive Inf Count\n')
 
-    def put_statistics(self, side, *cells, name='Relu.op.0.0.1589195081588018'):
-        self.write('%s/%s.csv' % (side, name), self.CANN_TITLES + 'Output,0,16,DT_FLOAT,ND,2x2,%s\n' % ','.join(map(str, cells)))
+    def put_statistics(self, side, *cells, name='Relu.op.0.0.1589195081588018', shape='4'):
+        self.write('%s/%s.csv' % (side, name),
+                   self.CANN_TITLES + 'Output,0,16,DT_FLOAT,ND,%s,%s\n' % (shape, ','.join(map(str, cells))))
 
     def test_statistics_of_both_sides(self):
         self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
@@ -1053,6 +1054,16 @@ class Compare(Case):
             (tensor,), _ = self.compare(expect=1)
             self.assertEqual(tensor['statistics'], 'inf')
             self.assertIn('1 ' + {0: 'NaNs', 1: '-inf', 2: 'inf'}[cells.index(1)] + ' for 0', tensor['remark'])
+
+    def test_statistics_of_one_side_alone_or_of_another_shape_are_not_compared(self):
+        self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
+        for cells, what in (((4, 0), 'inf'), ((4, 0, 2), 'inf'), (('four', 0, 2, 4, 0, 0, 0), 'max'),
+                            (('', '', 2, 4, 0, 0, 0), 'min'), (('None', 0, 'None', 4, 0, 0, 0), 'mean')):
+            self.put_statistics('mine', *cells)
+            (tensor,), _ = self.compare(expect=1)
+            self.assertEqual(tensor['problem'], 'the statistics of one side alone have a number of ' + what)
+        self.put_statistics('mine', 4, 0, 2, 4, 0, 0, 0, shape='8')
+        self.assertEqual(self.compare(expect=1)[0][0]['problem'], 'the shapes differ: mine [8], golden [4]')
 
     def test_statistics_against_tensors(self):
         self.put('Relu.op.0.0.1589195081588018', [], [one([0, 4, 3, 1])], 'golden')

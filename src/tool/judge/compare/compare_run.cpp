@@ -1,5 +1,6 @@
 #include "src/tool/judge/compare/compare_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -79,6 +80,22 @@ bool is_cut(const std::string& kept) {
   return kept.find(' ') != kept.npos;
 }
 
+/// Whether the statistics of two tensors can be of the same elements. Dims of 1 do not matter, nor where the formats
+/// that 4 of them are in have the channels.
+bool may_be_alike(const DumpTensor& x, const DumpTensor& y) {
+  const auto dims_of = [](std::vector<Dim> dims) {
+    if (dims.size() == 4) std::sort(dims.begin(), dims.end());
+    std::erase(dims, Dim{1});
+    return dims;
+  };
+  const auto is_like = [&](const std::vector<Dim>& a, const std::vector<Dim>& b) {
+    return dims_of(a) == dims_of(b);
+  };
+  return !x.has_shape || !y.has_shape || is_like(x.shape, y.shape) ||
+         (x.summary && is_like(x.shape, y.layout.original_shape)) ||
+         (y.summary && is_like(x.layout.original_shape, y.shape));
+}
+
 /// By their statistics, of tensors of which one side has nothing else.
 void CompareTask::compare_summaries(PairResult& result) const {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
@@ -87,6 +104,10 @@ void CompareTask::compare_summaries(PairResult& result) const {
   if (x.kept != y.kept && (is_cut(x.kept) || is_cut(y.kept))) {
     result.problem =
         kept_words(is_cut(x.kept) ? x.kept : y.kept) + ", and the other side is of other elements";
+    return;
+  }
+  if (!may_be_alike(x, y)) {
+    result.problem = "the shapes differ: mine " + shape_text(x.shape) + ", golden " + shape_text(y.shape);
     return;
   }
   const std::optional<TensorSummary> ours = x.summary ? *x.summary : summary_of(mine, x, y.summary->dialect);
@@ -101,6 +122,10 @@ void CompareTask::compare_summaries(PairResult& result) const {
   if (!summaries) {
     result.problem = "the statistics of both sides have no number in common";
     if (!kept.empty()) result.problem += ": " + kept_words(kept);
+    return;
+  }
+  if (!summaries->lone.empty()) {
+    result.problem = "the statistics of one side alone have a number of " + summaries->lone;
     return;
   }
   result.remark = result.pair.remark;

@@ -135,10 +135,12 @@ std::optional<double> number_of(const std::string& cell) {
 struct Column {
   const char* title;
   std::optional<double> TensorSummary::*number;
+  const char* what;
 };
-constexpr Column kColumns[] = {{"Max Value", &TensorSummary::max},  {"Min Value", &TensorSummary::min},
-                               {"Avg Value", &TensorSummary::mean}, {"L2Norm Value", &TensorSummary::l2_norm},
-                               {"l2norm", &TensorSummary::l2_norm}, {"L2norm", &TensorSummary::l2_norm}};
+constexpr Column kColumns[] = {
+    {"Max Value", &TensorSummary::max, "max"},   {"Min Value", &TensorSummary::min, "min"},
+    {"Avg Value", &TensorSummary::mean, "mean"}, {"L2Norm Value", &TensorSummary::l2_norm, "norm"},
+    {"l2norm", &TensorSummary::l2_norm, "norm"}, {"L2norm", &TensorSummary::l2_norm, "norm"}};
 
 struct CountColumn {
   const char* title;
@@ -169,6 +171,7 @@ class Distance {
       if (!known_ && !result_.same_digest)
         note(std::numeric_limits<double>::infinity(), "the digests differ");
       known_ = true;
+      result_.lone.clear();
     }
     return known_ ? std::optional(result_) : std::nullopt;
   }
@@ -176,7 +179,7 @@ class Distance {
  private:
   void add(const char* name, const std::optional<double>& mine, const std::optional<double>& golden,
            double unit) {
-    if (!mine || !golden) return;
+    if (!mine || !golden) return note_lone(name, mine.has_value(), golden.has_value());
     known_ = true;
     const bool same = *mine == *golden || (std::isnan(*mine) && std::isnan(*golden));
     if (same) return;
@@ -189,11 +192,16 @@ class Distance {
   void add_count(const CountColumn& column) {
     const std::optional<std::uint64_t>& mine = mine_.*column.count;
     const std::optional<std::uint64_t>& golden = golden_.*column.count;
-    if (!mine || !golden) return;
+    if (!mine || !golden) return note_lone(column.what, mine.has_value(), golden.has_value());
     known_ = true;
     if (*mine != *golden)
       note(std::numeric_limits<double>::infinity(),
            std::to_string(*mine) + ' ' + column.what + " for " + std::to_string(*golden));
+  }
+
+  void note_lone(const char* what, bool mine, bool golden) {
+    if ((golden && mine_.unread.contains(what)) || (mine && golden_.unread.contains(what)))
+      result_.lone = what;
   }
 
   void note(double apart, const std::string& told) {
@@ -214,12 +222,13 @@ TensorSummary summary_of(const StatisticsLine& line) {
   TensorSummary summary;
   summary.dialect = line.dialect;
   for (const auto& [title, cell] : line.values) {
-    for (const Column& column : kColumns) {
-      if (title == column.title) summary.*column.number = number_of(cell);
-    }
-    for (const CountColumn& column : kCounts) {
-      if (title == column.title) summary.*column.count = parse_decimal(cell);
-    }
+    const auto take = [&](const auto& column, auto& to, const auto& number) {
+      if (title != column.title) return;
+      to = number;
+      if (!number) summary.unread.insert(column.what);
+    };
+    for (const Column& column : kColumns) take(column, summary.*column.number, number_of(cell));
+    for (const CountColumn& column : kCounts) take(column, summary.*column.count, parse_decimal(cell));
     if (title == "MD5" && cell.size() == 2 * Md5::kBytes) summary.md5 = cell;
     if (title == "SHA1" && cell.size() == 2 * Sha1::kBytes) summary.sha1 = cell;
   }

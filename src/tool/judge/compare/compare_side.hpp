@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -54,6 +55,7 @@ struct TensorSummary {
   std::optional<std::uint64_t> positive_infinities;
   std::string md5;
   std::string sha1;
+  std::set<std::string> unread{};  ///< what it has a column for, and no number in it: "max", "NaNs"
   StatisticsDialect dialect = StatisticsDialect::cann;  ///< whose rules the numbers keep
 };
 
@@ -70,7 +72,8 @@ struct SummaryDistance {
   /// norms by golden's; infinite where a number or a count of NaNs or infinities is there on one side alone.
   double distance = 0;
   bool same_digest = false;  ///< both sides have a digest, and it is the same
-  std::string told;          ///< what differs, as "max 3 for 2"
+  std::string lone;  ///< a number that one side has, where the other's column has none; no digest decides
+  std::string told;  ///< what differs, as "max 3 for 2"
 };
 
 /// Nothing when they have no number, count or digest in common.

@@ -126,7 +126,9 @@ bool StatisticsFile::take_row(StatisticsRecord& record) {
   line.shape = shape_of(row_[columns.shape]);
   if (!is_table_) line.format = row_[kFormatOfCann];
   if (is_table_) line.dialect = StatisticsDialect::mindspore;
-  for (std::size_t i = columns.common; i < titles_.size() && i < row_.size(); ++i) {
+  for (std::size_t i = columns.common; i < titles_.size(); ++i) {
+    // A row that was cut short tells no more.
+    if (i >= row_.size()) row_.emplace_back();
     if (titles_[i] == kKeptColumn) {
       line.kept = row_[i];
     } else {
