@@ -892,6 +892,24 @@ class Wanted(Case):
         self.replay(None, '--journal', 'gaps')
         self.verify(*self.ASKED, expect=0)
 
+    def test_kind_and_roles_of_what_is_there(self):
+        tensors = op('Conv2D', 'conv')['outputs']
+        run, two = ({'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [
+            op('Conv2D', 'conv', inputs=tensors, outputs=tensors * outputs)]}]} for outputs in (1, 2))
+        for made, asked, model, said in (
+                ({'dump_data': 'stats'}, {}, None, 'there, without the elements that are asked for'),
+                ({'dump_mode': 'output'}, {'dump_mode': 'all'}, None, 'there, without input 0'),
+                ({'dump_mode': 'all'}, {'dump_mode': 'all'}, two, 'there, without output 1'),
+                ({}, {'dump_data': 'stats'}, None, 'there, without the statistics that are asked for')):
+            shutil.rmtree(self.path('dump'), ignore_errors=True)
+            os.mkdir(self.path('dump'))
+            self.config(dump_list=[{'model_name': 'net'}], **made)
+            self.replay(run)
+            self.config(dump_list=[{'model_name': 'net'}], **asked)
+            self.write('run.json', json.dumps(model or run))
+            findings, _ = self.verify(*self.ASKED)
+            self.assertEqual({f['message'] for f in findings if f['kind'] == 'absent'}, {said})
+
     def test_steps_and_layers(self):
         self.config(dump_list=[{'model_name': 'net', 'layer': ['fc']}], dump_step='1-2')
         self.replay()

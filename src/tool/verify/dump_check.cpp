@@ -13,6 +13,7 @@
 #include "src/config/refusal.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/read/dump/csv_file.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/mapped_file.hpp"
@@ -278,6 +279,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
 
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
+  if (context_.wanted != nullptr) known_.content(path.record).statistics = true;
   see(path);
   count(path, &RecordCounts::written);
   add_row(path_text, bytes);
@@ -524,6 +526,7 @@ void DumpCheck::on_files_removed(std::uint64_t count, bool names_files) {
 std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool may_be_cut) {
   const auto note = [this](const DigestedPath& record) {
     if (context_.wanted != nullptr) known_.add(record.path);
+    if (context_.wanted != nullptr) known_.content(record.path.record).digests = true;
     see(record.path);
     if (never_.wants_roles(journal_device_, record.path))
       never_.see_roles(journal_device_, record.path, record.has_inputs, record.has_outputs);
@@ -598,6 +601,7 @@ void DumpCheck::see_rows(const std::string& path, const std::string& real_path) 
     if (!parse_journal_path(row_path, parsed)) return;
     see_file(row_path, parsed);
     if (context_.wanted != nullptr) known_.add(parsed);
+    if (context_.wanted != nullptr) known_.content(parsed.record).statistics = true;
   });
 }
 
@@ -623,6 +627,28 @@ void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
   never_.see_roles(device, parsed, inputs, outputs);
 }
 
+void DumpCheck::see_content(const std::string& path, const JournalPath& parsed) {
+  RecordContent& content = known_.content(parsed.record);
+  const std::vector<std::string_view> parts = parts_of(parsed.suffix);
+  if (parsed.suffix.ends_with(".csv")) {
+    content.statistics = true;
+  } else if (parsed.suffix.empty() &&
+             context_.file.open(path_of(directory_, path)) == RecordFile::Opened::ok) {
+    content.tensors = true;
+    RecordTensors tensors = context_.file.tensors();
+    for (RecordTensor tensor; tensors.next(tensor);) content.add(tensor.is_output, tensor.index);
+  } else if (!parsed.suffix.empty()) {
+    content.tensors = true;
+    const std::optional<std::uint64_t> index = parts.size() > 3 ? parse_decimal(parts[2]) : std::nullopt;
+    if (index) {
+      content.add(parts[1] == "output", *index);
+    } else {
+      // A name that tells its role otherwise.
+      content.roles[0] = content.roles[1] = UINT64_MAX;
+    }
+  }
+}
+
 void DumpCheck::walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                           const PendingPairs& pairs) {
   const std::string path = below.empty() ? name : path_of(below, name);
@@ -639,6 +665,7 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   const bool is_record =
       parse_journal_path(real_path, parsed) && parsed.timed && (!parsed.lite || !parsed.suffix.empty());
   if (is_record) see_file(path, parsed);
+  if (is_record && context_.wanted != nullptr && !context_.quick) see_content(path, parsed);
   const std::size_t listed = listed_.count(path_hash(real_path));
   if (listed > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
   if (known_device && device->second.has_gaps && is_table(real_path))

@@ -141,6 +141,8 @@ class DumpCheck final : private JournalFindings {
   /// Notes what a line of the journal says of a record, whatever became of that.
   void see(const JournalPath& path);
   void see_file(const std::string& path, const JournalPath& parsed);
+  /// Opens the file of a record, for what of it the config wants.
+  void see_content(const std::string& path, const JournalPath& parsed);
   void see_rows(const std::string& path, const std::string& real_path);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <functional>
 
@@ -39,23 +40,42 @@ bool may_tell(const DumpConfig& config, const ModelDesc* model, const OpDesc& op
   return rule == nullptr || rule->kept() < KeptAs::nothing;
 }
 
-/// Whether `plan` of `config` takes any byte of operator `op` of `model`: without one, no file and no row is written.
-bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, const ModelDesc& model, std::size_t op,
-                 const RunOp& run) {
+/// What `plan` of `config` takes of operator `op` of `model`: without any role, no file and no row is written.
+RecordContent wanted_of(const DumpConfig& config, const ModelPlan& plan, const ModelDesc& model,
+                        std::size_t op, const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];
   const std::vector<TensorView> inputs = views_of(run.inputs);
   const std::vector<TensorView> outputs = views_of(run.outputs);
   CapturedTensors tensors;
   if ((bits & kCaptureInputs) != 0) tensors.inputs = inputs;
   if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
-  std::uint64_t bytes = 0;
+  RecordContent wanted;
+  wanted.digests = digest_bytes(config.form) != 0;
+  wanted.statistics = config.form.data == DumpData::statistics && !wanted.digests;
+  wanted.tensors = config.form.data != DumpData::statistics;
   const bool rows_only = config.form.data == DumpData::statistics && has_table(config.form.layout);
   tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     if ((bits & kLeaveOut) != 0 && RemainingTensors::leaves_out(plan, run.desc, is_output, index)) return;
     if (!may_tell(config, &model, run.desc, is_output, index)) return;
-    if (!rows_only || has_table_row(tensor.dtype)) bytes |= tensor.bytes;
+    if (tensor.bytes != 0 && (!rows_only || has_table_row(tensor.dtype))) wanted.add(is_output, index);
   });
-  return bytes != 0;
+  return wanted;
+}
+
+/// What `held`, the files of a record, lack; empty: nothing, or it is not known.
+std::string lacking_text(const RecordContent& wanted, const RecordContent* held) {
+  if (held == nullptr || !(held->tensors || held->statistics || held->digests)) return {};
+  if (wanted.digests && !held->digests) return "there, without the digests that are asked for";
+  if (wanted.statistics && !held->statistics) return "there, without the statistics that are asked for";
+  if (!wanted.tensors) return {};
+  if (!held->tensors) return "there, without the elements that are asked for";
+  for (const bool is_output : {false, true}) {
+    const std::uint64_t lacking = wanted.roles[is_output ? 1 : 0] & ~held->roles[is_output ? 1 : 0];
+    if (lacking != 0)
+      return std::string("there, without ") + (is_output ? "output " : "input ") +
+             std::to_string(std::countr_zero(lacking));
+  }
+  return {};
 }
 
 /// Whether a card does not tell how much of the operator's tensors there is.
@@ -198,9 +218,14 @@ void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_
   const posix::OpIndexMemory index(descs);
   if (resolve_plan(config_, desc, bits, plan, index.index()) != Status::ok || plan.bits.empty()) return;
   std::vector<std::size_t> wanted;
+  std::vector<RecordContent> contents;
+  // What a privacy keeps instead, and what is written when something happens, is not as the config says here.
+  const bool tells_content = privacy_rules(config_).empty() && !config_.watch && !config_.overflow &&
+                             config_.exception == ExceptionDump::none;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const bool untold = model.from_card && bits[i] != 0 && lacks_sizes(model.ops[i]);
-    if (untold || wants_bytes(config_, plan, desc, i, model.ops[i])) wanted.push_back(i);
+    contents.push_back(wanted_of(config_, plan, desc, i, model.ops[i]));
+    if (untold || contents[i].roles[0] != 0 || contents[i].roles[1] != 0) wanted.push_back(i);
   }
   if (wanted.empty()) return;
 
@@ -248,15 +273,23 @@ void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_
     const auto times = same.find(std::string(path_at(i, 0).record));
     if (times == same.end()) continue;
     StepRanges absent;
+    std::map<std::string, StepRanges> partial;
     std::uint64_t records = 0;
     for (const std::uint64_t step : steps) {
       const std::size_t known = search.known.count(path_at(i, step).record);
-      if (known >= times->second) continue;
+      if (known >= times->second) {
+        const RecordContent* const held = search.known.find_content(path_at(i, step).record);
+        const std::string lacking =
+            tells_content && times->second == 1 ? lacking_text(contents[i], held) : std::string();
+        if (!lacking.empty()) partial[lacking].add(step);
+        continue;
+      }
       absent.add(step);
       records += times->second - known;
     }
     if (records != 0)
       search.add(op_text(model.ops[i].desc), model_text, &absent, count_text(records, "record"));
+    for (auto& [lacking, at] : partial) search.add(op_text(model.ops[i].desc), model_text, &at, lacking);
     same.erase(times);
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -6,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -19,11 +21,33 @@
 
 namespace opdump::tool {
 
+std::uint64_t path_hash(std::string_view path);
+
+/// What the files of a record hold, as far as they were opened.
+struct RecordContent {
+  bool tensors = false;
+  bool statistics = false;
+  bool digests = false;
+  std::uint64_t roles[2] =
+      {};  ///< bits of inputs and of outputs of which there are elements, from 0; the last one is that of all from 63 on
+
+  void add(bool is_output, std::uint64_t index) {
+    roles[is_output ? 1 : 0] |= std::uint64_t{1} << std::min<std::uint64_t>(index, 63);
+  }
+};
+
 /// What a dump tells of, in hashes, so that it stays small.
 class KnownRecords {
  public:
   /// A record that was written, or lost with its operator known.
   void add(const JournalPath& path);
+
+  /// Of all records of that `JournalPath::record`.
+  RecordContent& content(std::string_view record) { return contents_[path_hash(record)]; }
+  const RecordContent* find_content(std::string_view record) const {
+    const auto found = contents_.find(path_hash(record));
+    return found == contents_.end() ? nullptr : &found->second;
+  }
 
   /// Records that were lost without their operator being known.
   void add_nameless(std::uint64_t count) { nameless_ += count; }
@@ -50,13 +74,12 @@ class KnownRecords {
 
  private:
   std::unordered_multiset<std::uint64_t> hashes_;
+  std::unordered_map<std::uint64_t, RecordContent> contents_;
   std::set<std::uint64_t> names_;  ///< hashes of models, and of operators with their models and without
   std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint64_t>, std::less<>> steps_;
   std::uint64_t nameless_ = 0;
   std::set<std::uint64_t> with_history_;
 };
-
-std::uint64_t path_hash(std::string_view path);
 
 /// What a config wants of the models and single operators of a RUN.json, or of the models of cards.
 class WantedRecords {
