@@ -37,7 +37,9 @@ struct TriggerPoint {
   std::uint32_t digest = 0;
   std::uint64_t last_step = 0;
   std::uint32_t model_id = 0;
-  std::uint32_t firings = 0;  ///< on their way, which keep the place when its plan has gone. Atomic
+  // Firings that are on their way keep the place when its plan has gone. Both are atomic, of one writer each.
+  std::uint32_t fired = 0;  ///< the capturing context's
+  std::uint32_t taken = 0;  ///< the drain context's
   std::uint8_t name_bytes = 0;
   char name[kNameBytes] = {};  ///< as a journal has it, cut
 
@@ -298,9 +300,11 @@ class TriggerSink final : public Sink {
 
   TriggerRoom& room() { return room_; }
 
-  /// Of a point, on their way to the drain context.
-  static std::atomic_ref<std::uint32_t> firings_of(TriggerPoint& point) {
-    return std::atomic_ref(point.firings);
+  /// Whether firings of a point are on their way to the drain context.
+  static bool is_under_way(TriggerPoint& point) {
+    // acquire: the drain context has read all of it; pairs with the release in `take`.
+    return std::atomic_ref(point.taken).load(std::memory_order_acquire) !=
+           std::atomic_ref(point.fired).load(std::memory_order_relaxed);
   }
 
   void put(std::size_t slot, std::uint32_t load, std::uint64_t step, std::uint32_t point,
@@ -308,9 +312,11 @@ class TriggerSink final : public Sink {
     const Firing firing = {
         .step = step, .value = value, .load = load, .ms = clock_.monotonic_ms(), .point = point};
     TriggerPoint& of = room_.point(point);
-    firings_of(of).fetch_add(1, std::memory_order_relaxed);
+    const std::atomic_ref fired(of.fired);
+    const std::uint32_t before = fired.load(std::memory_order_relaxed);
+    fired.store(before + 1, std::memory_order_relaxed);
     if (queues_[slot].put(firing)) return;
-    firings_of(of).fetch_sub(1, std::memory_order_relaxed);
+    fired.store(before, std::memory_order_relaxed);
     room_.states[of.rule].crowded.add_one();
   }
 
@@ -386,8 +392,9 @@ class TriggerSink final : public Sink {
     TriggerPoint& point = room_.point(firing.point);
     decide(firing, point.rule, &point);
     queue.take();
-    // release: all of the point was read; partner: `Triggers::free_point`.
-    firings_of(point).fetch_sub(1, std::memory_order_release);
+    // release: all of the point was read; partner: `is_under_way`.
+    const std::atomic_ref taken(point.taken);
+    taken.store(taken.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
   void decide(const Firing& firing, std::size_t number, const TriggerPoint* point) {

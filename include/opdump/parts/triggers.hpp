@@ -288,9 +288,7 @@ class Triggers final : public TriggerWatch<Memory> {
       for (std::uint32_t i = 0; i < count; ++i, ++next_) {
         if (next_ >= count) next_ = 0;
         TriggerPoint& here = point(next_);
-        // acquire: the drain context has read all of it; pairs with the release in `TriggerSink::take`.
-        const bool is_free = !here.in_use && sink_.firings_of(here).load(std::memory_order_acquire) == 0;
-        if (is_free) return next_++;
+        if (!here.in_use && !sink_.is_under_way(here)) return next_++;
       }
       next_ = count;
     }
