@@ -1033,6 +1033,18 @@ class Compare(Case):
         self.write('%s/%s.csv' % (side, name),
                    self.CANN_TITLES + 'Output,0,16,DT_FLOAT,ND,%s,%s\n' % (shape, ','.join(map(str, cells))))
 
+    def test_devices_are_told_apart_and_runs_are_not_mixed(self):
+        for side, times in (('mine', (1000, 2000)), ('golden', (2000, 1000))):
+            for device in (0, 1):
+                self.write('%s/20260131130559/%d/net/1/0/Relu.r.0.0.%d.output.0.npy' % (side, device, times[device]),
+                           npy('<f4', [1], floats(device)))
+        self.assertEqual(len(self.compare()[0]), 2)
+        self.run_tool('diff', 'mine', 'golden')
+        self.write('mine/20260131150000/1/net/1/0/Relu.r.0.0.3000.output.0.npy', npy('<f4', [1], floats(7)))
+        for command in (('compare', 'mine', 'golden'), ('diff', 'mine', 'golden'), ('why', 'mine', '-g', 'golden'), ('edges', 'mine')):
+            self.assertIn('mine: several runs of net on device 1/0, as in mine/20260131130559/1 and mine/20260131150000/1: '
+                          'name the directory of one', ''.join(self.run_tool(*command, expect=(1, 3))))
+
     def test_statistics_of_both_sides(self):
         self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
         for cells, distance in (((4, 0, 2), 0), ((4.1, 0, 2), 0.025), ((4, -1, 2), 0.25), ((4, 0, 3), 0.25)):

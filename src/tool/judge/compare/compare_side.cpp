@@ -664,6 +664,50 @@ void join_times(DumpSide& side) {
   }
 }
 
+/// The directory of the device that a file is of, "TIME/DEVICE" at its end; empty: its path does not tell it.
+std::string device_directory(const std::string& path) {
+  std::string_view rest = path;
+  const auto cut = [&rest] { rest = rest.substr(0, std::min(rest.rfind('/'), rest.size())); };
+  cut();
+  if (!parse_record_place(rest)) return {};
+  for (int level = 0; level < 3; ++level) cut();
+  return std::string(rest);
+}
+
+/// Several devices are told apart in the places of their files. Several runs of one operator at one step cannot be:
+/// says so, and returns false.
+bool part_devices(const std::string& path, const SearchReport& report, DumpSide& side) {
+  using Place = std::pair<std::optional<std::uint32_t>, std::string>;
+  std::map<Place, std::set<std::string>> devices;
+  std::vector<std::string> directories;
+  const auto device_of = [](const std::string& directory) {
+    return directory.substr(directory.rfind('/') + 1);
+  };
+  bool several = false;
+  for (const DumpFile& file : side.files) {
+    const std::string& directory = directories.emplace_back(device_directory(file.path));
+    if (directory.empty()) continue;
+    std::set<std::string>& known = devices[{file.boot, file.place}];
+    known.insert(device_of(directory));
+    several = several || known.size() > 1;
+  }
+  std::map<std::tuple<Place, std::string, std::string, std::uint64_t>, std::size_t> firsts;
+  for (std::size_t i = 0; i < side.files.size(); ++i) {
+    DumpFile& file = side.files[i];
+    if (directories[i].empty()) continue;
+    const std::size_t slash = file.place.rfind('/');
+    if (several && slash != std::string::npos)
+      file.place.insert(slash, " on device " + device_of(directories[i]));
+    const auto [first, is_new] = firsts.emplace(
+        std::tuple(Place(file.boot, file.place), file.type, file.op, file.task.value_or(0)), i);
+    if (is_new || directories[first->second] == directories[i]) continue;
+    report.error(path + ": several runs of " + file.place + ", as in " + directories[first->second] +
+                 " and " + directories[i] + ": name the directory of one");
+    return false;
+  }
+  return true;
+}
+
 /// Of each file the first one of the same operator at the same time and place.
 std::vector<std::size_t> first_files(const DumpSide& side) {
   using Moment = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::string_view, std::string_view>;
@@ -735,6 +779,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
     Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
     read_files(std::move(found), above_bar(report, progress), progress, side);
   }
+  if (!part_devices(path, report, side)) return {};
   join_times(side);
   sort_tensors(side);
   return side;
