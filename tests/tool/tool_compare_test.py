@@ -1045,6 +1045,13 @@ class Compare(Case):
             self.assertIn('mine: several runs of net on device 1/0, as in mine/20260131130559/1 and mine/20260131150000/1: '
                           'name the directory of one', ''.join(self.run_tool(*command, expect=(1, 3))))
 
+    def test_the_dtype_in_the_name_of_an_array_counts(self):
+        name = 'Relu.r.0.0.1589195081588018.output.0.ND.float8_e4m3fn.npy'
+        self.write('mine/' + name, npy('|u1', [4], bytes([0x38, 0x40, 0x44, 0x48])))
+        self.write('golden/Relu.r.0.0.1589195081588018.output.0.npy', npy('<f4', [2, 2], floats(1, 2, 3, 4)))
+        self.assertEqual(self.compare()[0][0]['max_abs'], 0)
+        self.assertIn('min 1  max 4', self.run_tool('show', 'mine')[0])
+
     def test_statistics_of_both_sides(self):
         self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
         for cells, distance in (((4, 0, 2), 0), ((4.1, 0, 2), 0.025), ((4, -1, 2), 0.25), ((4, 0, 3), 0.25)):

@@ -48,6 +48,7 @@ struct CompareTask {
 
  private:
   void compare_summaries(PairResult& result) const;
+  PairOrder order_of(const DumpTensor& x, const DumpTensor& y) const;
   std::optional<double> expected_error(const PairResult& result, const OpenPair& pair,
                                        unsigned threads) const;
 };
@@ -136,11 +137,19 @@ void CompareTask::compare_summaries(PairResult& result) const {
   result.comparison = only_summaries(x.elements, *summaries);
 }
 
+/// A tensor whose file does not tell its shape is of that of the other, where it has as many elements.
+PairOrder CompareTask::order_of(const DumpTensor& x, const DumpTensor& y) const {
+  if (x.has_shape == y.has_shape || x.elements != y.elements) return order_pair(x, y, usual);
+  DumpTensor shaped = x.has_shape ? y : x;
+  shaped.shape = x.has_shape ? x.shape : y.shape;
+  return x.has_shape ? order_pair(x, shaped, usual) : order_pair(shaped, y, usual);
+}
+
 void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
   if (x.summary || y.summary) return compare_summaries(result);
-  PairOrder order = order_pair(x, y, usual);
+  PairOrder order = order_of(x, y);
   result.problem = std::move(order.problem);
   if (!result.problem.empty()) return;
   result.remark = result.pair.remark;

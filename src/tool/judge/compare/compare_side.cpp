@@ -14,6 +14,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/digest.hpp"
 #include "opdump/types/privacy.hpp"
+#include "src/config/letters.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
@@ -378,6 +379,24 @@ bool add_container(const MappedFile& file, const FoundFile& found, DumpFile plac
   return true;
 }
 
+/// What numpy has no dtype for is in its files as bytes, of a dtype that their names tell.
+void take_named_dtype(const std::string& file_name, DumpTensor& tensor) {
+  const std::optional<TensorName> name = parse_tensor_name(file_name);
+  if (!name) return;
+  std::string text(name->dtype);
+  std::transform(text.begin(), text.end(), text.begin(), config::lower);
+  const Result<DType> dtype = dtype_from_name(text);
+  const bool is_raw =
+      tensor.dtype == DType::uint8 || tensor.dtype == DType::uint16 || tensor.dtype == DType::uint32;
+  if (!is_raw || !dtype.ok() || info(dtype.value()).nano_readable) return;
+  // Bytes in a row are those of any shape.
+  const bool has_shape = tensor.shape.size() != 1;
+  const std::uint64_t bits = info(dtype.value()).bits;
+  take_dtype(dtype.value(),
+             has_shape || bits == 0 ? tensor.shape : std::vector<Dim>{tensor.data_bytes * 8 / bits}, tensor);
+  tensor.has_shape = has_shape;
+}
+
 std::vector<Dim> dims_of(std::string_view shape) {
   std::vector<Dim> dims;
   for (const char letter : shape) {
@@ -492,6 +511,7 @@ class SideReader {
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());
       if (!add_npy(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
+      take_named_dtype(real_name, side.tensors.back());
     } else if (is_container(real_name)) {
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());

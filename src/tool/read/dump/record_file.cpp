@@ -126,6 +126,10 @@ RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordT
     return fail(Opened::failed, npy.data_offset, reason);
   array_ = named;
   array_.dtype = npy.dtype;
+  // What numpy has no dtype for is in its files as bytes.
+  if (npy.dtype == DType::uint8 && !info(named.original_dtype).nano_readable &&
+      info(named.original_dtype).bits == 8)
+    array_.dtype = named.original_dtype;
   array_.dtype_known = npy.dtype != DType::undefined;
   array_.bytes = npy.data_bytes;
   array_.data_offset = plain_.empty() ? npy.data_offset : 0;
