@@ -319,6 +319,20 @@ class Compare(Case):
         self.write('%s/step0/rank0/dump.json' % side, (text + spoil).encode())
         return text
 
+    def test_digests_and_bools_of_msprobe_and_steps_of_processes(self):
+        def put(side, process, digest, value=1.0):
+            for step in (0, 1):
+                self.write('%s/step%d/proc%d/dump.json' % (side, step, process), json.dumps({'dump_data_dir': None, 'data': {
+                    'Torch.gt.0.forward': {'output': [
+                        {'type': 'torch.Tensor', 'dtype': 'torch.float32', 'shape': [4], 'Max': value + step, 'md5': digest},
+                        {'type': 'torch.Tensor', 'dtype': 'torch.bool', 'shape': [4], 'Max': True, 'Min': False}]}}}))
+        put('mine', 16, 'a' * 8)
+        put('golden', 17, 'a' * 8)
+        tensors = self.compare()[0]
+        self.assertEqual([(one['equal'], one['statistics']) for one in tensors], [(4, 0), (0, 0)] * 2)
+        put('golden', 17, 'b' * 8)
+        self.assertEqual([one['equal'] for one in self.compare()[0]], [0] * 4)
+
     def test_folders_of_msprobe(self):
         self.chain('mine', 2)
         text = self.msprobe()

@@ -448,8 +448,12 @@ std::string msprobe_place(std::string_view directory) {
   if (slash == std::string_view::npos) return {};
   const std::string_view rank = directory.substr(slash + 1), above = directory.substr(0, slash);
   const std::string_view step = above.substr(above.rfind('/') + 1);
-  if (!rank.starts_with("rank") || !step.starts_with("step") || !parse_decimal(step.substr(4))) return {};
-  return std::string(rank) + '/' + std::string(step.substr(4));
+  // The number behind "proc" is that of a process, which is another one in each run.
+  const bool is_process = rank.starts_with("proc");
+  if ((!is_process && !rank.starts_with("rank")) || !step.starts_with("step") ||
+      !parse_decimal(step.substr(4)))
+    return {};
+  return std::string(is_process ? "proc" : rank) + '/' + std::string(step.substr(4));
 }
 
 class SideReader {

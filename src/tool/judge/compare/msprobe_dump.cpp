@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "opdump/base/digest.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
@@ -93,6 +94,10 @@ class Reader {
     tensor.summary.min = number(node.member("Min"));
     tensor.summary.mean = number(node.member("Mean"));
     tensor.summary.l2_norm = number(node.member("Norm"));
+    // By its name, msprobe's "md5" is one of 16 bytes; it is a CRC-32.
+    const JsonNode* const digest = node.member("md5");
+    if (digest != nullptr && digest->type() == JsonType::string)
+      (digest->text().size() == 2 * Md5::kBytes ? tensor.summary.md5 : tensor.summary.sha1) = digest->text();
     run.tensors.push_back(std::move(tensor));
   }
 
@@ -102,6 +107,8 @@ class Reader {
       const std::string_view rest = text_.substr(node->offset());
       return strtod(std::string(rest.substr(0, rest.find_first_of(",}] \r\n"))).c_str(), nullptr);
     }
+    // Of tensors of bool.
+    if (node->type() == JsonType::boolean) return text_[node->offset()] == 't' ? 1 : 0;
     if (node->type() != JsonType::string) return std::nullopt;
     if (node->text() == "n" || node->text() == "nan") return NAN;
     if (node->text() == "infini" || node->text() == "inf") return HUGE_VAL;
