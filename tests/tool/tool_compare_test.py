@@ -429,6 +429,19 @@ class Compare(Case):
             for array, values in arrays.items():
                 file.writestr(array + '.npy', npy('<f4', [len(values)], floats(*values)))
 
+    def test_an_array_that_nothing_reads_leaves_those_beside_it(self):
+        self.put('Relu.r.0.0.1', [], [one((1, 2))], 'mine')
+        head = json.dumps({'w': {'dtype': 'F6_E2M3', 'shape': [4], 'data_offsets': [8, 11]},
+                           'Relu.r.0.0.1.output.0': {'dtype': 'F32', 'shape': [2], 'data_offsets': [0, 8]}}).encode()
+        self.write('x.safetensors', struct.pack('<Q', len(head)) + head + floats(1, 2) + b'abc')
+        with zipfile.ZipFile(self.path('x.npz'), 'w') as file:
+            file.writestr('meta.npy', npy('<U2', [1], bytes(8)))
+            file.writestr('Relu.r.0.0.1.output.0.npy', npy('<f4', [2], floats(1, 2)))
+        for name, array in (('x.safetensors', 'w'), ('x.npz', 'meta.npy')):
+            out, error = self.run_tool('compare', 'mine', name, expect=1)
+            self.assertIn('1 equal', out)
+            self.assertIn("array '%s': " % array, error)
+
     def test_files_of_several_arrays_go_together_by_name(self):
         self.npz('one.npz', a=[9, 8], m1=[1, 2])
         self.npz('two.npz', a=[9, 8], b=[1, 2])

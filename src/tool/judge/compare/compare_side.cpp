@@ -376,7 +376,7 @@ bool add_container(const MappedFile& file, const FoundFile& found, DumpFile plac
     take_name(name, place);
     side.files.push_back(place);
   }
-  return true;
+  return reason.empty();
 }
 
 /// What numpy has no dtype for is in its files as bytes, of a dtype that their names tell.

@@ -18,6 +18,12 @@ bool refuse(std::string& reason, std::string text) {
   return false;
 }
 
+/// Of an array that is of no use, while those beside it may be: the first one is told.
+bool pass_over(std::string& reason, std::string text) {
+  if (reason.empty()) reason = std::move(text);
+  return true;
+}
+
 /// Whether the bytes lie in the file and are as many as dtype and shape ask for.
 bool check(const ContainedArray& array, std::uint64_t file_bytes, std::string& reason) {
   const std::string what = "array '" + array.name + "': ";
@@ -118,7 +124,7 @@ class NpzReader {
       head = inflated;
     }
     if (!parse_npy(head, npy, problem))
-      return refuse(reason_, "array '" + std::string(name) + "': " + problem);
+      return pass_over(reason_, "array '" + std::string(name) + "': " + problem);
     ContainedArray array = {std::string(name),       npy.dtype,      npy.shape,
                             start + npy.data_offset, npy.data_bytes, npy.form};
     if (deflated != 0) {
@@ -176,9 +182,10 @@ bool read_safetensors(Bytes file, std::vector<ContainedArray>& arrays, std::stri
     if (!good || end < start || end > file.size())
       return refuse(reason, "the head of '" + array.name + "' is damaged");
     array.dtype = dtype_of_safetensors(dtype->text());
-    if (array.dtype == DType::undefined)
-      return refuse(reason,
-                    "array '" + array.name + "': dtype " + std::string(dtype->text()) + " is not known");
+    if (array.dtype == DType::undefined) {
+      pass_over(reason, "array '" + array.name + "': dtype " + std::string(dtype->text()) + " is not known");
+      continue;
+    }
     array.offset = kLengthBytes + length + start;
     array.bytes = end - start;
     if (!check(array, file.size(), reason)) return false;

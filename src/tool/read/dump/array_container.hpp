@@ -25,7 +25,8 @@ struct ContainedArray {
 bool is_container(const std::string& file_name);
 
 /// Reads where the arrays of an untrusted file lie. On false `reason` says why not: the file is damaged, or
-/// its arrays are compressed, which takes zlib. Source: NumPy's npz (ZIP, APPNOTE 6.3), the safetensors
+/// its arrays are compressed, which takes zlib. On true it may say which array is of a dtype that nothing here
+/// reads; the others are there. Source: NumPy's npz (ZIP, APPNOTE 6.3), the safetensors
 /// format, ONNX's onnx.proto.
 bool read_container(const std::string& file_name, Bytes file, std::vector<ContainedArray>& arrays,
                     std::string& reason);
