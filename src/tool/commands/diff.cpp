@@ -173,7 +173,8 @@ void print_text(const RunTable& table, const RunDifferences& differences, const 
   rows.add({"TENSOR", "MODEL", "DTYPE AND SHAPE", "VERDICT", "AT"});
   for (DifferingTensor& one : tensors.first()) {
     const SummedTensor& tensor = table.tensors()[one.tensor];
-    rows.add({tensor.text(), tensor.model, table.forms_text(one.tensor), std::string(word_of(one.verdict)), one.steps.text()});
+    rows.add({tensor.text(), tensor.model, table.forms_text(one.tensor), std::string(word_of(one.verdict)),
+              one.steps.text()});
   }
   rows.print();
   if (tensors.count() > kMostRows)
