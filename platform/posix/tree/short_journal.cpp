@@ -275,7 +275,8 @@ class Shortener {
   }
 
   void take_removed(std::string_view line, std::string_view path) {
-    if (at_ >= how_.told_from || has(path)) return put(line);
+    // Else no line of the record is still to come.
+    if ((names_files_ && at_ >= how_.told_from) || has(path)) return put(line);
     // In a journal that names files, lines `forgotten` count them.
     if (!names_files_) ++removed_files_;
   }

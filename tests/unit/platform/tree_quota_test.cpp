@@ -461,6 +461,16 @@ TEST_CASE("quota: a journal forgets what is gone, under keep newest alone") {
   }
 }
 
+TEST_CASE("quota: a journal of gaps counts the files that gave way, whatever else it has") {
+  Tree tree({.limits = {.max_bytes = 60'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "opdump-journal,1,gaps\nfrom,0,0\n") == Status::ok);
+  for (int i = 0; i < 3000; ++i) REQUIRE(tree.store(kNow, i, 100) == Status::ok);
+  CHECK(tree.bytes() <= 60'000);
+  CHECK(tree.files().size() > 200);
+  CHECK(tree.journal(kNow).size() < 20'000);
+  CHECK(tree.journal(kNow).starts_with("opdump-journal,1,gaps\nfrom,0,0\nfiles_removed,"));
+}
+
 TEST_CASE("quota: a journal that cannot be shortened stays as it is") {
   Tree tree({.limits = {.max_bytes = 32'000, .keep = Keep::newest}});
   REQUIRE(tree.tell(kNow, "opdump-journal,1,records\nfrom,0,0\n") == Status::ok);
