@@ -245,16 +245,19 @@ class StepJudge {
     });
   }
 
-  /// Whether an input was paired with one of another operator of golden's than the outputs were.
+  /// Whether an input was paired with one of another operator of golden's than the outputs were, which is not fused into
+  /// this one: it is of the type of the other.
   bool reads_others(const OpVerdict& op) {
     const std::vector<std::size_t>* golden = nullptr;
     if (op.bad_output) golden = &pair_.golden_op(*pair_.results[*op.bad_output].pair.golden);
-    return golden != nullptr && !op.fused &&
-           std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
-             const TensorPair& pair = pair_.results[result].pair;
-             return pair.golden && !pair_.my_tensor(result).is_output &&
-                    &pair_.golden_op(*pair.golden) != golden;
-           });
+    if (golden == nullptr || op.fused ||
+        canonical_type(pair_.mine.files[op.file].type) !=
+            canonical_type(pair_.golden.files[pair_.golden_tensor(*op.bad_output).file].type))
+      return false;
+    return std::any_of(op.results.begin(), op.results.end(), [&](std::size_t result) {
+      const TensorPair& pair = pair_.results[result].pair;
+      return pair.golden && !pair_.my_tensor(result).is_output && &pair_.golden_op(*pair.golden) != golden;
+    });
   }
 
   bool is_doubtful(OpVerdict& op) {
