@@ -10,8 +10,7 @@ import tempfile
 from budget import run
 from emulated import build, execute, skip_without_tools
 
-SOURCES = ('callback_sink clock config extras faults fed_flash flash_log history_sink log model op_counts provenance recorder '
-           'sealed_sink session single_op sink status').split()
+SOURCES = 'callback_sink config extras faults fed_flash flash_log history_sink log model recorder sealed_sink session status'.split()
 BELOW = ('src/format/relayout.cpp', 'src/kernels/statistics/kernels.cpp', 'src/kernels/non_finite.cpp', 'src/config/blob/plan.cpp')
 PROFILES = ('OPDUMP_PROFILE=full OPDUMP_MAX_RECORDERS=2', '', 'OPDUMP_STATISTICS=2', 'OPDUMP_JOURNAL=0 OPDUMP_WAIT=0',
             'OPDUMP_STATISTICS=1 OPDUMP_FAULTS=1', 'OPDUMP_PROFILE=firmware OPDUMP_STATISTICS=0')

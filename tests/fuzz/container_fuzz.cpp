@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     std::vector<opdump::tool::ContainedArray> arrays;
     std::string reason;
     const bool good = opdump::tool::read_container(name, file, arrays, reason);
-    opdump::fuzz::require(good != !reason.empty());
+    opdump::fuzz::require(good || !reason.empty());
     for (const opdump::tool::ContainedArray& array : arrays)
       opdump::fuzz::require(array.offset <= size && array.bytes <= size - array.offset);
   }

@@ -122,7 +122,7 @@ class Dbg(Case):
         self.run_tool('describe', expect=2)
         self.run_tool('describe', 'net.dbg', expect=2)
         self.run_tool('describe', 'net.dbg', 'net.dbg', '-o', 'x', expect=2)
-        self.assertIn('is no ONNX model', self.run_tool('describe', 'acl.json', '-o', 'x', expect=1)[1])
+        self.assertIn('is JSON, not a model', self.run_tool('describe', 'acl.json', '-o', 'x', expect=1)[1])
         self.assertIn('none.dbg', self.run_tool('describe', 'none.dbg', '-o', 'x', expect=1)[1])
         self.run_tool('describe', 'net.dbg', '-o', 'none/x', expect=1)
         self.write('bad.dbg', dbg_maker.dbg(b'\xff', [dbg_maker.operator(b'a', b'A', 0)]))

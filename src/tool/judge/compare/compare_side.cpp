@@ -223,8 +223,8 @@ TensorSummary summary_of(const StatisticsLine& line) {
   TensorSummary summary;
   summary.dialect = line.dialect;
   for (const auto& [title, cell] : line.values) {
-    const auto take = [&](const auto& column, auto& to, const auto& number) {
-      if (title != column.title) return;
+    const auto take = [&summary, &is = title](const auto& column, auto& to, const auto& number) {
+      if (is != column.title) return;
       to = number;
       if (!number) summary.unread.insert(column.what);
     };
