@@ -1067,6 +1067,13 @@ class Compare(Case):
                            npy('<f4', [1], floats(device)))
         self.assertEqual(len(self.compare()[0]), 2)
         self.run_tool('diff', 'mine', 'golden')
+        one = 'golden/20260131130559/0'
+        self.assertIn('mine is of several devices, and the other of one: name the directory of one',
+                      self.run_tool('compare', 'mine', one, expect=1)[1])
+        for step in (0, 1):
+            self.write('steps/%d/2026013113055%d/0/net/1/0/Relu.r.0.0.%d.output.0.npy' % (step, step, 1000 + step),
+                       npy('<f4', [1], floats(0)))
+        self.assertNotIn('several runs', self.run_tool('compare', 'steps', one, expect=1)[1])
         self.write('mine/20260131150000/1/net/1/0/Relu.r.0.0.3000.output.0.npy', npy('<f4', [1], floats(7)))
         for command in (('compare', 'mine', 'golden'), ('diff', 'mine', 'golden'), ('why', 'mine', '-g', 'golden'), ('edges', 'mine')):
             self.assertIn('mine: several runs of net on device 1/0, as in mine/20260131130559/1 and mine/20260131150000/1: '

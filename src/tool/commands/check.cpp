@@ -32,10 +32,6 @@ namespace opdump::tool {
 
 namespace {
 
-/// What `opdump check` has found, as one JSON object. An error without a fault: the config is valid. `report`
-/// may be null.
-std::string config_json(std::string_view file, const ConfigOutcome& outcome, const MatchReport* report);
-
 constexpr std::array<std::string_view, 14> kFaults = {
     "none",        "unreadable",    "too_deep", "syntax",    "missing",      "wrong_type", "empty",
     "not_in_list", "invalid_value", "conflict", "no_memory", "damaged_plan", "newer_plan", "swapped_plan"};
@@ -292,6 +288,8 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.key("partition_steps").number(report.partition_bytes / report.forecast.bytes_per_step);
 }
 
+/// What `opdump check` has found, as one JSON object. An error without a fault: the config is valid. `report`
+/// may be null.
 std::string config_json(std::string_view file, const ConfigOutcome& outcome, const MatchReport* report) {
   JsonWriter json;
   const bool valid = outcome.error.fault == ConfigFault::none;

@@ -1,6 +1,5 @@
 #include <cstdio>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +24,6 @@ struct ConfigKey {
   std::string_view otherwise;
 };
 
-/// All keys that are read, grouped by object.
-std::span<const ConfigKey> config_keys();
-
 constexpr std::string_view kDump = "\"dump\" of CANN's acl.json";
 constexpr std::string_view kItem = "items of \"dump_list\" of CANN's acl.json";
 constexpr std::string_view kOwn = "\"opdump\" beside any dialect's own object";
@@ -37,6 +33,7 @@ constexpr std::string_view kE2e = "\"e2e_dump_settings\" of MindSpore's data_dum
 constexpr std::string_view kLite = "\"common_dump_settings\" of MindSpore Lite's benchmark tool";
 constexpr std::string_view kTorchair = "\"dump_config\" of torchair";
 
+/// All keys that are read, grouped by object.
 constexpr ConfigKey kKeys[] = {
     {"dump_path", "the directory to dump to, which must exist, or raw storage (not in the ACL calls)", kDump,
      "1 to 512 bytes; relative to the directory that the process runs in when the config comes into force, "
@@ -262,10 +259,6 @@ constexpr ConfigKey kKeys[] = {
      "\"never\", \"finalize\" (when the dump ends), \"record\" (each record, which is slow)", "\"finalize\""},
 };
 
-std::span<const ConfigKey> config_keys() {
-  return kKeys;
-}
-
 constexpr char kExplainHelp[] =
     R"(opdump explain - says what a key of a config does, and which runtimes there are adapters for
 
@@ -329,7 +322,7 @@ std::string_view object_of(std::string_view in) {
 /// Whether there are keys in objects of that name; they are listed.
 bool print_object(std::string_view name, bool behind_others) {
   std::string_view in;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : kKeys) {
     if (object_of(key.in) != name) continue;
     if (key.in != in) {
       if (behind_others || !in.empty()) print_line({});
@@ -344,7 +337,7 @@ bool print_object(std::string_view name, bool behind_others) {
 
 void print_all() {
   std::string_view in;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : kKeys) {
     if (key.in != in)
       std::printf("%s%.*s\n", in.empty() ? "" : "\n", static_cast<int>(key.in.size()), key.in.data());
     in = key.in;
@@ -365,7 +358,7 @@ std::string markdown_cell(std::string_view text) {
 
 void print_markdown() {
   std::string_view in;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : kKeys) {
     if (key.in != in) {
       std::printf("%s### %.*s\n\n| key | what it says | values | default |\n|---|---|---|---|\n",
                   in.empty() ? "" : "\n", static_cast<int>(key.in.size()), key.in.data());
@@ -443,7 +436,7 @@ int run_explain(Words words) {
   }
   std::vector<std::string_view> known;
   bool told = false;
-  for (const ConfigKey& key : config_keys()) {
+  for (const ConfigKey& key : kKeys) {
     known.push_back(key.name);
     if (key.name != names[0]) continue;
     print(key);

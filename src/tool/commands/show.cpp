@@ -180,10 +180,8 @@ class Show {
     tensor.index = static_cast<std::uint32_t>(name.index);
     if (const Result<Format> format = format_from_name(name.format); format.ok())
       tensor.format = format.value();
-    std::string dtype_name(name.dtype);
-    for (char& c : dtype_name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (const Result<DType> dtype = dtype_from_name(dtype_name); dtype.ok())
-      tensor.original_dtype = dtype.value();
+    if (const DType dtype = dtype_in_name(name.dtype); dtype != DType::undefined)
+      tensor.original_dtype = dtype;
     return tensor;
   }
 

@@ -64,9 +64,6 @@ struct ExportedDump {
   std::uint64_t data_bytes() const;
 };
 
-/// Sorts the tensors of `side`.
-ExportedDump exported(DumpSide side);
-
 /// Numbers what has the same name.
 class Repeats {
  public:
@@ -76,16 +73,6 @@ class Repeats {
  private:
   std::map<std::string, std::uint64_t> seen_;
 };
-
-/// `{model}/{step}/{type}.{name}`; without a model `{step}/{type}.{name}`. `repeat`: if it is not 0, another
-/// part with this number follows.
-std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t repeat);
-
-/// "output.0"
-std::string role_of(const DumpTensor& tensor);
-
-/// What the file of a step is called: "step3", with "boot2" and "rank1" where the dump has several of them.
-std::string name_of(const ExportedDump& dump, const ExportedStep& step);
 
 std::string clean(std::string_view name) {
   return printable(sanitised(name));
@@ -160,6 +147,7 @@ std::uint64_t ExportedDump::data_bytes() const {
   return bytes;
 }
 
+/// Sorts the tensors of `side`.
 ExportedDump exported(DumpSide side) {
   ExportedDump dump;
   dump.side = std::move(side);
@@ -194,15 +182,19 @@ ExportedDump exported(DumpSide side) {
   return dump;
 }
 
+/// "output.0"
 std::string role_of(const DumpTensor& tensor) {
   return std::string(tensor.is_output ? "output." : "input.") + std::to_string(tensor.index);
 }
 
+/// `{model}/{step}/{type}.{name}`; without a model `{step}/{type}.{name}`. `repeat`: if it is not 0, another
+/// part with this number follows.
 std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t repeat) {
   return (op.model.empty() ? "" : op.model + '/') + std::to_string(step.step) + '/' +
          (op.type.empty() ? "" : op.type + '.') + op.name + (repeat == 0 ? "" : '/' + std::to_string(repeat));
 }
 
+/// What the file of a step is called: "step3", with "boot2" and "rank1" where the dump has several of them.
 std::string name_of(const ExportedDump& dump, const ExportedStep& step) {
   return (step.boot ? "boot" + std::to_string(*step.boot) + '.' : "") +
          (dump.several_ranks ? "rank" + std::to_string(step.rank) + '.' : "") + "step" +

@@ -14,7 +14,6 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/digest.hpp"
 #include "opdump/types/privacy.hpp"
-#include "src/config/letters.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/progress.hpp"
@@ -166,7 +165,7 @@ class Distance {
     add("mean", mine_.mean, golden_.mean, range);
     add("norm", mine_.l2_norm, golden_.l2_norm, golden_.l2_norm.value_or(0));
     for (const CountColumn& column : kCounts) add_count(column);
-    for (const auto digest : {&TensorSummary::md5, &TensorSummary::sha1}) {
+    for (const auto digest : {&TensorSummary::md5, &TensorSummary::sha1, &TensorSummary::crc32}) {
       if ((mine_.*digest).empty() || (golden_.*digest).empty()) continue;
       result_.same_digest = mine_.*digest == golden_.*digest;
       if (!known_ && !result_.same_digest)
@@ -201,8 +200,10 @@ class Distance {
   }
 
   void note_lone(const char* what, bool mine, bool golden) {
-    if ((golden && mine_.unread.contains(what)) || (mine && golden_.unread.contains(what)))
-      result_.lone = what;
+    const auto is_unread = [what](const TensorSummary& side) {
+      return std::find(side.unread.begin(), side.unread.end(), what) != side.unread.end();
+    };
+    if ((golden && is_unread(mine_)) || (mine && is_unread(golden_))) result_.lone = what;
   }
 
   void note(double apart, const std::string& told) {
@@ -226,7 +227,7 @@ TensorSummary summary_of(const StatisticsLine& line) {
     const auto take = [&summary, &is = title](const auto& column, auto& to, const auto& number) {
       if (is != column.title) return;
       to = number;
-      if (!number) summary.unread.insert(column.what);
+      if (!number) summary.unread.emplace_back(column.what);
     };
     for (const Column& column : kColumns) take(column, summary.*column.number, number_of(cell));
     for (const CountColumn& column : kCounts) take(column, summary.*column.count, parse_decimal(cell));
@@ -383,17 +384,15 @@ bool add_container(const MappedFile& file, const FoundFile& found, DumpFile plac
 void take_named_dtype(const std::string& file_name, DumpTensor& tensor) {
   const std::optional<TensorName> name = parse_tensor_name(file_name);
   if (!name) return;
-  std::string text(name->dtype);
-  std::transform(text.begin(), text.end(), text.begin(), config::lower);
-  const Result<DType> dtype = dtype_from_name(text);
+  const DType dtype = dtype_in_name(name->dtype);
   const bool is_raw =
       tensor.dtype == DType::uint8 || tensor.dtype == DType::uint16 || tensor.dtype == DType::uint32;
-  if (!is_raw || !dtype.ok() || info(dtype.value()).nano_readable) return;
+  if (!is_raw || dtype == DType::undefined || info(dtype).nano_readable) return;
   // Bytes in a row are those of any shape.
   const bool has_shape = tensor.shape.size() != 1;
-  const std::uint64_t bits = info(dtype.value()).bits;
-  take_dtype(dtype.value(),
-             has_shape || bits == 0 ? tensor.shape : std::vector<Dim>{tensor.data_bytes * 8 / bits}, tensor);
+  const std::uint64_t bits = info(dtype).bits;
+  take_dtype(dtype, has_shape || bits == 0 ? tensor.shape : std::vector<Dim>{tensor.data_bytes * 8 / bits},
+             tensor);
   tensor.has_shape = has_shape;
 }
 
@@ -688,45 +687,47 @@ void join_times(DumpSide& side) {
   }
 }
 
-/// The directory of the device that a file is of, "TIME/DEVICE" at its end; empty: its path does not tell it.
-std::string device_directory(const std::string& path) {
-  std::string_view rest = path;
-  const auto cut = [&rest] { rest = rest.substr(0, std::min(rest.rfind('/'), rest.size())); };
-  cut();
-  if (!parse_record_place(rest)) return {};
-  for (int level = 0; level < 3; ++level) cut();
-  return std::string(rest);
+/// What lies `levels` above a path.
+std::string_view above(std::string_view path, int levels) {
+  for (; levels != 0; --levels) path = path.substr(0, std::min(path.rfind('/'), path.size()));
+  return path;
 }
 
-/// Several devices are told apart in the places of their files. Several runs of one operator at one step cannot be:
-/// says so, and returns false.
+/// The directory of the device that a file is of, "TIME/DEVICE" at its end; empty: its path does not tell it.
+std::string_view device_directory(std::string_view path) {
+  return parse_record_place(above(path, 1)) ? above(path, 4) : std::string_view();
+}
+
+/// Several devices are told apart in the places of their files. Several runs of one operator at one step, beside each
+/// other, cannot be: says so, and returns false.
 bool part_devices(const std::string& path, const SearchReport& report, DumpSide& side) {
   using Place = std::pair<std::optional<std::uint32_t>, std::string>;
-  std::map<Place, std::set<std::string>> devices;
-  std::vector<std::string> directories;
-  const auto device_of = [](const std::string& directory) {
+  const auto device_of = [](std::string_view directory) {
     return directory.substr(directory.rfind('/') + 1);
   };
-  bool several = false;
+  std::set<std::string_view> directories;
+  for (const DumpFile& file : side.files) directories.insert(device_directory(file.path));
+  directories.erase("");
+  if (directories.size() < 2) return true;
+  std::map<Place, std::set<std::string_view>> devices;
   for (const DumpFile& file : side.files) {
-    const std::string& directory = directories.emplace_back(device_directory(file.path));
-    if (directory.empty()) continue;
-    std::set<std::string>& known = devices[{file.boot, file.place}];
-    known.insert(device_of(directory));
-    several = several || known.size() > 1;
+    const std::string_view directory = device_directory(file.path);
+    std::set<std::string_view>& known = devices[{file.boot, file.place}];
+    if (!directory.empty()) known.insert(device_of(directory));
+    side.has_devices = side.has_devices || known.size() > 1;
   }
-  std::map<std::tuple<Place, std::string, std::string, std::uint64_t>, std::size_t> firsts;
-  for (std::size_t i = 0; i < side.files.size(); ++i) {
-    DumpFile& file = side.files[i];
-    if (directories[i].empty()) continue;
+  std::map<std::tuple<Place, std::string, std::string, std::uint64_t>, std::string_view> firsts;
+  for (DumpFile& file : side.files) {
+    const std::string_view directory = device_directory(file.path);
     const std::size_t slash = file.place.rfind('/');
-    if (several && slash != std::string::npos)
-      file.place.insert(slash, " on device " + device_of(directories[i]));
+    if (directory.empty()) continue;
+    if (side.has_devices && slash != std::string::npos)
+      file.place.insert(slash, " on device " + std::string(device_of(directory)));
     const auto [first, is_new] = firsts.emplace(
-        std::tuple(Place(file.boot, file.place), file.type, file.op, file.task.value_or(0)), i);
-    if (is_new || directories[first->second] == directories[i]) continue;
-    report.error(path + ": several runs of " + file.place + ", as in " + directories[first->second] +
-                 " and " + directories[i] + ": name the directory of one");
+        std::tuple(Place(file.boot, file.place), file.type, file.op, file.task.value_or(0)), directory);
+    if (is_new || first->second == directory || above(first->second, 2) != above(directory, 2)) continue;
+    report.error(path + ": several runs of " + file.place + ", as in " + std::string(first->second) +
+                 " and " + std::string(directory) + ": name the directory of one");
     return false;
   }
   return true;

@@ -55,7 +55,8 @@ struct TensorSummary {
   std::optional<std::uint64_t> positive_infinities;
   std::string md5;
   std::string sha1;
-  std::set<std::string> unread{};  ///< what it has a column for, and no number in it: "max", "NaNs"
+  std::string crc32;                       ///< of msprobe
+  std::vector<std::string_view> unread{};  ///< what it has a column for, and no number in it: "max", "NaNs"
   StatisticsDialect dialect = StatisticsDialect::cann;  ///< whose rules the numbers keep
 };
 
@@ -160,7 +161,8 @@ inline OpKey key_of(const DumpFile& file, std::size_t number) {
 struct DumpSide {
   std::deque<DumpFile> files;
   std::deque<DumpTensor> tensors;
-  bool named_file = false;  ///< the path is a file
+  bool named_file = false;   ///< the path is a file
+  bool has_devices = false;  ///< of several devices, which the places of files tell apart
   /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
   std::map<std::string, std::size_t> kept{};
 };

@@ -94,10 +94,10 @@ class Reader {
     tensor.summary.min = number(node.member("Min"));
     tensor.summary.mean = number(node.member("Mean"));
     tensor.summary.l2_norm = number(node.member("Norm"));
-    // By its name, msprobe's "md5" is one of 16 bytes; it is a CRC-32.
+    // Called so, it is a CRC-32 in all versions but the first.
     const JsonNode* const digest = node.member("md5");
     if (digest != nullptr && digest->type() == JsonType::string)
-      (digest->text().size() == 2 * Md5::kBytes ? tensor.summary.md5 : tensor.summary.sha1) = digest->text();
+      (digest->text().size() == 2 * Md5::kBytes ? tensor.summary.md5 : tensor.summary.crc32) = digest->text();
     run.tensors.push_back(std::move(tensor));
   }
 

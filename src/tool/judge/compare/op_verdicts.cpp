@@ -34,7 +34,7 @@ class OpJudge {
     for (OpVerdict& op : ops_) {
       if (op.bad_output) find_fused(pair_, op);
       weigh_errors(pair_, op);
-      op.own_proof &= !has_hidden_inputs(pair_, op);
+      op.own_proof &= pair_.hidden_inputs(op).empty();
       any |= op.bad_output.has_value();
     }
     if (any) find_ambiguous();
@@ -169,7 +169,7 @@ class OpJudge {
       if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
       const std::string type = canonical_type(file.type);
       if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input ||
-          (op.unequal_constant && !op.bad_constant) || op.fused || has_hidden_inputs(pair_, op))
+          (op.unequal_constant && !op.bad_constant) || op.fused || !pair_.hidden_inputs(op).empty())
         continue;
       if (op.unequal_output) {
         if (!inexact.empty() && here != name) return;

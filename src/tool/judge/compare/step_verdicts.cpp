@@ -217,13 +217,15 @@ class StepJudge {
       return call(Cause::constant, Verdict::culprit);
     }
     if (pair_.results[*op.bad_output].unscaled) return call(Cause::unscaled, Verdict::diverges);
-    if (op.inputs == 0 || op.failed_input || has_hidden_inputs(pair_, op, &op.doubt))
+    const std::string_view hidden = pair_.hidden_inputs(op);
+    if (!hidden.empty()) op.doubt = hidden;
+    if (op.inputs == 0 || op.failed_input || !hidden.empty())
       return call(Cause::unknown_inputs, Verdict::diverges);
     if (makes_odd_elements(op)) return call(Cause::not_a_number, Verdict::culprit);
     if (is_saturated(op)) return call(Cause::saturated, Verdict::culprit);
     if (op.misread) return call(Cause::misread, Verdict::culprit);
     if (has_other_constant(op)) return call(Cause::constant, Verdict::culprit);
-    if (op.own_proof && !(begun && !op.equal_inputs) && !is_doubtful(op))
+    if (op.own_proof && !(begun && !op.equal_inputs) && !find_doubt(op))
       return call(has_swapped(op, true) ? Cause::swapped_outputs
                   : is_permuted(op)     ? Cause::layout
                                         : Cause::own_error,
@@ -260,7 +262,7 @@ class StepJudge {
     });
   }
 
-  bool is_doubtful(OpVerdict& op) {
+  bool find_doubt(OpVerdict& op) {
     constexpr double kSome = 0.02;
     if (may_read_moved(op))
       op.doubt = "its inputs are equal by statistics alone, and may hold their elements in another order";
@@ -293,7 +295,7 @@ class StepJudge {
   bool makes_odd_elements(OpVerdict& op) const {
     bool makes = false;
     // A logarithm, root or quotient has none at an input that is a little beyond those that have one.
-    if (!op.equal_inputs && has_domain(pair_.mine.files[op.file].type)) return false;
+    if (!op.equal_inputs && domain_of(pair_.mine.files[op.file].type)) return false;
     for (const std::size_t result : op.results) {
       if (!has_odd_elements(pair_.results[result])) continue;
       if (!pair_.my_tensor(result).is_output) return false;
@@ -707,6 +709,12 @@ bool JudgedPair::agree(std::size_t my_tensor, std::size_t golden_tensor) const {
   return result && !diverges(*result);
 }
 
+std::string_view JudgedPair::hidden_inputs(const OpVerdict& op) const {
+  const auto is_input = [this](std::size_t result) { return !my_tensor(result).is_output; };
+  return tool::hidden_inputs(mine.files[op.file].type, static_cast<std::size_t>(std::count_if(
+                                                           op.results.begin(), op.results.end(), is_input)));
+}
+
 void JudgedPair::find_golden_ops() {
   if (!results_of_golden_.empty()) return;
   results_of_golden_.resize(golden.tensors.size());
@@ -806,23 +814,6 @@ void find_fused(JudgedPair& pair, OpVerdict& op) {
   op.bad_constant.reset();
   op.unequal_constant.reset();
   if (!pair.diverges(*op.fused)) op.bad_output.reset();
-}
-
-bool has_hidden_inputs(const JudgedPair& pair, const OpVerdict& op, std::string* why) {
-  constexpr std::size_t kWithState =
-      6;  // of ONNX: the sequence, three kinds of weights, lengths and the state
-  const std::string type = pair.mine.files[op.file].type;
-  const auto is_input = [&pair](std::size_t result) { return !pair.my_tensor(result).is_output; };
-  const bool lacks_state =
-      is_recurrent(type) &&
-      static_cast<std::size_t>(std::count_if(op.results.begin(), op.results.end(), is_input)) < kWithState;
-  const std::string_view text = runs_others(type) ? "the operators that it runs may read more than its inputs"
-                                : is_random(type) ? "its result is random"
-                                : reads_state(type) || lacks_state
-                                    ? "it may read a state that is none of its inputs"
-                                    : "";
-  if (why != nullptr && !text.empty()) *why = text;
-  return !text.empty();
 }
 
 void weigh_errors(JudgedPair& pair, OpVerdict& op) {

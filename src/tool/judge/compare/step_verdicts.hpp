@@ -3,7 +3,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "src/tool/judge/compare/op_verdicts.hpp"
@@ -32,6 +31,9 @@ class JudgedPair {
   /// The comparison of any two tensors; nothing where they cannot be compared.
   std::optional<PairResult> compare(std::size_t my_tensor, std::size_t golden_tensor) const;
   bool agree(std::size_t my_tensor, std::size_t golden_tensor) const;
+
+  /// What an operator's outputs depend on besides the inputs that the dumps have of it; empty: nothing that is known.
+  std::string_view hidden_inputs(const OpVerdict& op) const;
 
   /// The result of a golden tensor, which may have no partner.
   std::optional<std::size_t> result_of_golden(std::size_t golden_tensor);
@@ -63,9 +65,6 @@ void find_constants(JudgedPair& pair, OpVerdicts& ops, bool looks);
 
 /// Gives an output that diverges, of an operator that golden has as several, the last of those that fits.
 void find_fused(JudgedPair& pair, OpVerdict& op);
-
-/// Whether an operator's outputs depend on more than the inputs that the dumps have of it. `why`, if not null, becomes what.
-bool has_hidden_inputs(const JudgedPair& pair, const OpVerdict& op, std::string* why = nullptr);
 
 /// Works out of the errors of an operator's tensors what is its own.
 void weigh_errors(JudgedPair& pair, OpVerdict& op);

@@ -316,11 +316,12 @@ std::string VerdictReport::headline() const {
 
 std::string VerdictReport::steps_text(const OpVerdict& op) const {
   const DumpFile here = report_.mine.files[op.file];
+  const auto model_of = [](const std::string& place) { return place.substr(0, place.rfind('/')); };
   std::size_t before = 0, behind = 0, right = 0;
   for (const OpVerdict& other : ops_) {
     const DumpFile file = report_.mine.files[other.file];
     if (file.op != here.op || file.type != here.type || file.task != here.task || file.boot != here.boot ||
-        file.place == here.place)
+        file.place == here.place || model_of(file.place) != model_of(here.place))
       continue;
     const bool wrong = other.bad_output || other.own_proof || is_proof(other.cause);
     if (other.first < op.first && wrong) return {};

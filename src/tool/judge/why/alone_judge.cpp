@@ -66,15 +66,11 @@ class AloneJudge {
 
   /// Whether an operator of that type has a number for all elements of such inputs, none of which is odd.
   static bool has_numbers(std::string_view type, const std::vector<Odd>& inputs) {
-    const std::string canonical = canonical_type(type);
-    if (!has_domain(type)) return true;
+    const std::optional<Domain> domain = domain_of(type);
+    if (!domain) return true;
     if (inputs.empty()) return false;
-    if (has_word("div mod realdiv", canonical)) return !inputs.back().zeros;
-    const double least = canonical == "acosh"                                 ? 1
-                         : canonical == "log1p" || canonical.starts_with('a') ? -1
-                                                                              : 0;
-    return inputs[0].least >= least &&
-           (inputs[0].most <= 1 || canonical == "acosh" || !canonical.starts_with('a'));
+    return domain->divides ? !inputs.back().zeros
+                           : inputs[0].least >= domain->least && inputs[0].most <= domain->most;
   }
 
   bool is_plain(std::size_t tensor) const { return is_plain_ && is_plain_(tensor); }
@@ -116,6 +112,7 @@ class AloneJudge {
       if (odd->nans != 0 && !any_nan) {
         any_nan = true;
         const std::string& type = side_.files[tensor.file].type;
+        if (doubt.empty()) doubt = hidden_inputs(type, inputs.size());
         if (doubt.empty() && inputs.size() < least_inputs(type))
           doubt = "not all of its inputs are in the dump";
         if (doubt.empty() && !has_numbers(type, inputs))
@@ -131,8 +128,7 @@ class AloneJudge {
                       : "a constant, an input of the model, or the output of an "
                         "operator that was not dumped")});
       }
-      const std::string& type = side_.files[tensor.file].type;
-      if (!tensor.is_output && !runs_others(type) && !reads_state(type)) inputs.push_back(*odd);
+      if (!tensor.is_output) inputs.push_back(*odd);
       if (!tensor.is_output && odd->over + odd->under != 0) {
         doubt = "its " + role_text(tensor) + " has infinities";
       } else if (!tensor.is_output && !odd->counted) {

@@ -12,6 +12,7 @@
 
 #include "opdump/base/text.hpp"
 #include "opdump/types/format.hpp"
+#include "src/config/letters.hpp"
 #include "src/tool/cli/decimal.hpp"
 
 namespace opdump::tool {
@@ -264,15 +265,19 @@ std::optional<LiteName> parse_lite_name(std::string_view file_name) {
   return name;
 }
 
+DType dtype_in_name(std::string_view name) {
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(), config::lower);
+  const Result<DType> dtype = dtype_from_name(text);
+  return dtype.ok() ? dtype.value() : DType::undefined;
+}
+
 RecordTensor named_tensor(const LiteName& name) {
   RecordTensor tensor;
   tensor.is_output = name.is_output;
   tensor.index = name.index;
-  std::string dtype(name.dtype);
-  for (char& c : dtype) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const Result<DType> known = dtype_from_name(dtype);
   tensor.dtype_known = true;
-  if (known.ok()) tensor.dtype = known.value();
+  if (const DType dtype = dtype_in_name(name.dtype); dtype != DType::undefined) tensor.dtype = dtype;
   if (const Result<Format> format = format_from_name(name.format); format.ok())
     tensor.format = format.value();
   tensor.has_shape = true;

@@ -44,6 +44,9 @@ struct TensorName {
   std::string_view dtype;  ///< with or without capitals; empty: not known
 };
 
+/// The dtype of that name, with or without capitals; undefined: there is none.
+DType dtype_in_name(std::string_view name);
+
 /// As `parse_record_name`.
 std::optional<TensorName> parse_tensor_name(std::string_view file_name);
 
