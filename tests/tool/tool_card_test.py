@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -278,6 +279,20 @@ class BesideTheJournal(Case):
         self.assertIn('2 equal', self.run_tool('compare', 'golden', 'dump')[0])
         os.remove(self.path(place, 'opdump.0.7.model.json'))
         self.assertIn('2 diverging', self.run_tool('compare', 'dump', 'golden', expect=1)[0])
+
+    def test_a_card_that_counts_tasks_otherwise_tells_no_namesakes_apart(self):
+        ops = [op('svdf', 'SVDF', dict(self.QUANT, scale=[scale]), task_id=task) for task, scale in enumerate((2, 4))]
+        card = self.write('card.json', json.dumps(dict(self.CARD, ops=ops)))
+        for first, told in ((0, 2), (1, 0)):
+            shutil.rmtree(self.path('dump'), ignore_errors=True)
+            for task in (first, first + 1):
+                self.write('dump/20260131130559/0/my_net/7/0/SVDF.svdf.%d.0.%d' % (task, 1589195081588000 + task),
+                           record([], [tensor(INT8, [2], b'\1\2')]))
+            out = self.run_tool('show', 'dump', '--model', card)[0]
+            self.assertEqual((out.count('scale'), out.count("counts tasks otherwise than the dump, where 'svdf' has 2")),
+                             (told, 2 - told), out)
+            error = self.run_tool('compare', 'dump', 'dump', '--model', card, expect=1 - first)[1]
+            self.assertEqual('of 2 tensors of mine' in error and "where 'svdf' has 2" in error, not told, error)
 
     def test_verify_takes_cards_as_part_of_the_dump(self):
         place = self.dump()

@@ -130,6 +130,7 @@ class Show {
   bool run(const std::vector<FoundFile>& files, Listing& listing) {
     bool good = true;
     if (terminal_width() == 0 && Progress::is_seen()) progress_.emplace(total_bytes(files));
+    for (const FoundFile& file : files) meet(file);
     for (const FoundFile& file : files) good &= show(file, listing);
     progress_.reset();
     listing.finish(provenance_);
@@ -141,6 +142,16 @@ class Show {
   bool any_shown() const { return any_shown_; }
 
  private:
+  const CardedOps* card_of(const FoundFile& found) {
+    return card_ != nullptr ? card_ : beside_.of(directory_of(found));
+  }
+
+  void meet(const FoundFile& found) {
+    const std::optional<RecordName> name = find_record_name(found.real_name);
+    const CardedOps* const card = name ? card_of(found) : nullptr;
+    if (card != nullptr) card->meet(identity_of(*name));
+  }
+
   template <class Listing>
   bool show(const FoundFile& found, Listing& listing) {
     if (found.real_name.ends_with(".csv")) return show_statistics(found, listing);
@@ -150,7 +161,7 @@ class Show {
     if (lite) record.format = lite->format;
     if (!filter_.takes(record.name, record.place)) return true;
     if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
-    record.card = card_ != nullptr ? card_ : beside_.of(directory_of(found));
+    record.card = card_of(found);
     if (record.card != nullptr && record.name && record.name->type == kFailureType)
       record.failed = record.card->op(identity_of(*record.name));
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);

@@ -196,7 +196,8 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
   constexpr std::size_t kMostRows = 1024;  // of one table, so that a hostile record does not fill the memory
   Table table("  ", "lrlllr");
   std::size_t rows = 0;
-  if (is_ambiguous(record)) table.add_line("  ambiguous: several operators of the card may be this one");
+  if (is_ambiguous(record))
+    table.add_line("  ambiguous: several operators of the card may be this one" + record.card->other_tasks());
   RecordTensors tensors = file.tensors();
   for (RecordTensor tensor; tensors.next(tensor);) {
     ++sums_.tensors;

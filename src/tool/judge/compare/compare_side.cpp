@@ -819,15 +819,19 @@ void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) 
   count_elements(tensor, true);
 }
 
-std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
+std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side, const char* whose) {
   const auto card_of = [&](const std::string& path) {
     return card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
   };
-  // Mostly there is none.
-  const bool any = std::any_of(side.files.begin(), side.files.end(),
-                               [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
+  bool any = false;
+  for (const DumpFile& file : side.files) {
+    const CardedOps* const found = card_of(file.path);
+    any = any || found != nullptr;
+    if (found != nullptr) found->meet(identity_of(file));
+  }
   std::size_t ambiguous = 0;
-  if (!any) return ambiguous;
+  std::string other_tasks;
+  if (!any) return {};  // mostly
   for (DumpFile& file : side.files) {
     const CardedOps* const found = file.type == kFailureType ? card_of(file.path) : nullptr;
     const RunOp* const op = found != nullptr ? found->op(identity_of(file)) : nullptr;
@@ -840,7 +844,8 @@ std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     const CardedOps* const found = card_of(file.path);
     const RunTensor* const carded =
         found == nullptr ? nullptr : found->tensor(identity_of(file), tensor.is_output, tensor.index);
-    ambiguous += found != nullptr && found->is_ambiguous(identity_of(file)) ? 1 : 0;
+    if (found != nullptr && found->is_ambiguous(identity_of(file)) && ++ambiguous != 0)
+      other_tasks = found->other_tasks();
     if (carded == nullptr) return true;
     take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
@@ -849,7 +854,9 @@ std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
     return true;
   });
-  return ambiguous;
+  if (ambiguous == 0) return {};
+  return "ambiguous: several operators of the card may be that of " + count_text(ambiguous, "tensor") +
+         " of " + whose + ", by name, type and task, so nothing that it tells is used there" + other_tasks;
 }
 
 void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take) {

@@ -181,7 +181,8 @@ void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)
 void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor);
 
 /// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the dump.
-/// Refers to the cards. Returns how many tensors it gives nothing as several operators of the card may be theirs.
-std::size_t add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
+/// Refers to the cards. Returns a note on the tensors of `whose` dump that it gives nothing, as several operators of
+/// the card may be theirs; empty: there are none.
+std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side, const char* whose);
 
 }  // namespace opdump::tool

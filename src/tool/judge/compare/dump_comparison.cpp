@@ -226,13 +226,11 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   if (choice.stored) stored_ = mine_;
   if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
     search.note(*choice.map + ": no operator of mine is called " + some_names({names.begin(), names.end()}));
-  const auto tell_ambiguous = [&search](const char* whose, std::size_t count) {
-    if (count != 0)
-      search.note("ambiguous: several operators of the card may be that of " + count_text(count, "tensor") +
-                  " of " + whose + ", by name, type and task, so nothing that it tells is used there");
-  };
-  tell_ambiguous("mine", add_cards(my_card(), *beside_, mine_));
-  tell_ambiguous("golden", add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_));
+  for (const std::string& note :
+       {add_cards(my_card(), *beside_, mine_, "mine"),
+        add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_, "golden")}) {
+    if (!note.empty()) search.note(note);
+  }
   for (DumpSide* side : {&mine_, &golden_, &stored_}) {
     if (choice.op) keep_ops(*choice.op, *side);
     keep_files(keep, *side);
@@ -256,7 +254,7 @@ bool DumpComparison::read_expected(const SearchReport& search) {
     search.error(*path + ": there is no tensor to expect errors of");
     return false;
   }
-  add_cards(my_card(), *beside_, expected_);
+  add_cards(my_card(), *beside_, expected_, "the expected one");
   if (choice_->op) keep_ops(*choice_->op, expected_);
   expect(expected_, golden_, pairing_, errors_);
   return true;

@@ -241,12 +241,23 @@ void ReplayModel::index() {
   places_.merge(by_output);
 }
 
+OpDesc ReplayModel::desc_of(std::size_t i) const {
+  return {.type = nodes_[i].dumped_type, .task_id = nodes_[i].task};
+}
+
+void ReplayModel::meet(const OpIdentity& record) const {
+  const auto found = places_.find(std::string(record.name));
+  if (found == places_.end()) return;
+  other_tasks_ |= has_other_task(found->second, record, [this](std::size_t i) { return desc_of(i); });
+}
+
 const ReplayNode* ReplayModel::node(const OpIdentity& identity) const {
   const auto found = places_.find(std::string(identity.name));
   if (found == places_.end()) return nullptr;
-  const std::optional<std::size_t> place = only_one(found->second, identity, [this](std::size_t i) {
-    return OpDesc{.type = nodes_[i].dumped_type, .task_id = nodes_[i].task};
-  });
+  OpIdentity known = identity;
+  if (other_tasks_) known.task.reset();
+  const std::optional<std::size_t> place =
+      only_one(found->second, known, [this](std::size_t i) { return desc_of(i); });
   return place ? &nodes_[*place] : nullptr;
 }
 

@@ -80,6 +80,9 @@ class ReplayModel {
   /// On false it has said on stderr why, in the name of `command`.
   bool load(const std::string& path, std::string_view command = "diverge");
 
+  /// Learns from a record whether the model counts tasks as the dump does; else none tells operators apart.
+  void meet(const OpIdentity& record) const;
+
   /// The operator; null: there is none, or several may be it.
   const ReplayNode* node(const OpIdentity& identity) const;
   bool is_ambiguous(const OpIdentity& identity) const {
@@ -101,6 +104,7 @@ class ReplayModel {
   bool load_onnx();
   void load_card(const RunModel& model);
   void index();
+  OpDesc desc_of(std::size_t i) const;
 
   std::string path_;
   std::string teller_;
@@ -109,6 +113,7 @@ class ReplayModel {
   std::unordered_map<std::string, std::vector<std::size_t>>
       places_;                                        ///< by the names that a dump gives operators
   std::unordered_map<std::string, Bytes> constants_;  ///< TensorProto messages
+  mutable bool other_tasks_ = false;
 };
 
 }  // namespace opdump::tool

@@ -72,9 +72,26 @@ const RunTensor* CardedOps::tensor(const OpIdentity& op, bool is_output, std::ui
   return index < tensors.size() ? &tensors[index] : nullptr;
 }
 
+namespace {
+const OpDesc& desc_of(const RunOp* op) {
+  return op->desc;
+}
+}  // namespace
+
+void CardedOps::meet(const OpIdentity& record) const {
+  if (!other_tasks_.empty() || record.name.starts_with(kFailureType) ||
+      !has_other_task(named(record.name), record, desc_of))
+    return;
+  other_tasks_ = "; it counts tasks otherwise than the dump, where '" + printable(record.name) + "' has " +
+                 std::to_string(*record.task);
+}
+
 const RunOp* CardedOps::op(const OpIdentity& identity) const {
-  const auto desc_of = [](const RunOp* op) -> const OpDesc& { return op->desc; };
-  return only_one(named(identity.name), identity, desc_of).value_or(nullptr);
+  OpIdentity known = identity;
+  if (!other_tasks_.empty()) known.task.reset();
+  // The task is all that a failed one tells.
+  if (!known.task && identity.task && identity.name.starts_with(kFailureType)) return nullptr;
+  return only_one(named(identity.name), known, desc_of).value_or(nullptr);
 }
 
 std::vector<const RunOp*> CardedOps::named(std::string_view name) const {

@@ -66,10 +66,31 @@ std::optional<Op> only_one(std::vector<Op> some, const OpIdentity& identity, Des
   return some.size() == 1 ? std::optional(some[0]) : std::nullopt;
 }
 
+/// Whether the record that tells `identity` has another task than each of `some` of its name and type has: they are
+/// numbered otherwise than the dump, and no number tells them apart.
+template <class Op, class DescOf>
+bool has_other_task(const std::vector<Op>& some, const OpIdentity& identity, DescOf desc_of) {
+  bool any = false;
+  if (identity.type.empty() || !identity.task || *identity.task == kNoTask) return false;
+  for (const Op& op : some) {
+    if (sanitised(desc_of(op).type) != identity.type) continue;
+    if (desc_of(op).task_id == kNoTask || desc_of(op).task_id == *identity.task) return false;
+    any = true;
+  }
+  return any;
+}
+
 /// The operators of a card by what a dump tells of them. Refers to the card.
 class CardedOps {
  public:
   explicit CardedOps(const RunFile& card);
+
+  /// Compares the task of a record with what the card tells. From the first one on that contradicts it, no task tells
+  /// operators of this card apart.
+  void meet(const OpIdentity& record) const;
+
+  /// "; it counts tasks otherwise than the dump, where 'conv1' has 3"; empty: no record contradicts it.
+  const std::string& other_tasks() const { return other_tasks_; }
 
   /// How a tensor of the operator is quantised; null where the card does not say that it is.
   const Quantisation* quant(const OpIdentity& op, bool is_output, std::uint32_t index) const;
@@ -104,6 +125,7 @@ class CardedOps {
   std::unordered_map<std::string_view, Producer> producers_;  ///< by the names of tensors
   std::unordered_map<std::string, std::vector<const RunOp*>> ops_;
   std::unordered_map<std::string, std::vector<const RunOp*>> others_;
+  mutable std::string other_tasks_;
 };
 
 /// A card that lies in a dump.
