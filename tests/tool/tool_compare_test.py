@@ -87,7 +87,8 @@ class Compare(Case):
                          [('T.conv.3.0.1', 'layer1.0.1.npy'), ('T.relu.3.0.1', 'a,b.0.1.npy')])
         self.write('map', 'conv,layer1\nnosuch,x\nrelu\ta,b\n')
         _, error = self.run_tool('compare', 'mine', 'golden', '--map', 'map')
-        self.assertEqual(error, "opdump: map: no operator of mine is called 'nosuch'\n")
+        self.assertEqual(error, "opdump: map: no operator of mine is called 'nosuch'\n"
+                                "opdump: map: no golden operator is called 'x'\n")
         for text, told in (('x', 'map:1: not a row'), ('\na,b,c', 'map:2: not a row'), (',b', 'map:1: not a row'),
                            ('a,b\na,c', "map:2: 'a' has a row already")):
             self.write('map', text)

@@ -200,7 +200,10 @@ class Show {
   bool show_statistics(const FoundFile& found, Listing& listing) {
     const StatisticsFile::Opened opened = statistics_.open(found);
     const bool is_record = found.named || find_record_name(found.real_name);
-    if (opened == StatisticsFile::Opened::no_statistics && !is_record) return true;
+    if (opened == StatisticsFile::Opened::no_statistics && !is_record) {
+      tell(stray_note(found));
+      return true;
+    }
     if (opened != StatisticsFile::Opened::ok) {
       tell(statistics_.error());
       return false;

@@ -224,8 +224,10 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
     for (const std::string& other : others) search.note(other);
   }
   if (choice.stored) stored_ = mine_;
-  if (const std::set<std::string> names = names_.unmatched(mine_.files); !names.empty())
-    search.note(*choice.map + ": no operator of mine is called " + some_names({names.begin(), names.end()}));
+  if (const std::vector<std::string> names = names_.unmatched(mine_); !names.empty())
+    search.note(*choice.map + ": no operator of mine is called " + some_names(names));
+  if (const std::vector<std::string> names = names_.unmatched_golden(golden_); !names.empty())
+    search.note(*choice.map + ": no golden operator is called " + some_names(names));
   for (const std::string& note :
        {add_cards(my_card(), *beside_, mine_, "mine"),
         add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_, "golden")}) {

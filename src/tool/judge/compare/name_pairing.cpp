@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -361,6 +362,23 @@ std::vector<std::size_t> GoldenIndex::tensors(const GoldenName& name) const {
   std::erase_if(tensors,
                 [&](std::size_t tensor) { return key_of(name.kind, golden_.tensors[tensor]) != key; });
   return tensors;
+}
+
+std::vector<std::string> NameMap::unmatched(const DumpSide& mine) const {
+  std::set<std::string> names;
+  for (const auto& [name, golden] : rows_) names.insert(name);
+  for (const DumpFile& file : mine.files) names.erase(file.op);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> NameMap::unmatched_golden(const DumpSide& golden) const {
+  std::set<std::string> names, known;
+  for (const DumpFile& file : golden.files) known.insert(file_form(file.op));
+  for (const DumpTensor& tensor : golden.tensors) known.insert(file_form(tensor.original_op));
+  for (const auto& [name, golden_name] : rows_) {
+    if (!known.contains(file_form(golden_name))) names.insert(golden_name);
+  }
+  return {names.begin(), names.end()};
 }
 
 std::string_view to_string(PairedBy by) {

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,14 +25,10 @@ class NameMap {
   /// `name` itself if it has no row.
   const std::string& golden_name(const std::string& name) const;
 
-  /// Names, in the order of their bytes, that no operator of a dump has.
-  template <class Files>
-  std::set<std::string> unmatched(const Files& files) const {
-    std::set<std::string> names;
-    for (const auto& [name, golden] : rows_) names.insert(name);
-    for (const auto& file : files) names.erase(file.op);
-    return names;
-  }
+  /// Names, in the order of their bytes, that no operator of mine has.
+  std::vector<std::string> unmatched(const DumpSide& mine) const;
+  /// The same of golden's names, of which those in names of files and of original operators count too.
+  std::vector<std::string> unmatched_golden(const DumpSide& golden) const;
 
  private:
   std::unordered_map<std::string, std::string> rows_;

@@ -62,6 +62,7 @@ std::string MappingFile::read(const std::string& path) {
   std::string problem;
   std::string line;
   for (std::size_t number = 1; read_line(file.get(), line); ++number) {
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     if (line.empty()) continue;
     const std::size_t comma = line.find(',');
     const std::string real = comma == std::string::npos ? std::string() : line.substr(comma + 1);

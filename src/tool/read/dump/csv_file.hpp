@@ -10,12 +10,13 @@
 
 namespace opdump::tool {
 
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 /// The lines of a text that people write by hand, whatever editor or spreadsheet saved it: without a byte
 /// order mark and the '\r' of CRLF. Refers to the text.
 class TextLines {
  public:
   explicit TextLines(std::string_view text) : rest_(text) {
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
   }
 

@@ -272,7 +272,7 @@ std::string stray_note(const FoundFile& file) {
 Stray judge_stray(const FoundFile& file) {
   if (file.named || parse_record_name(file.real_name) || parse_lite_name(file.real_name)) return Stray::error;
   const auto ends = [&file](std::string_view suffix) { return file.real_name.ends_with(suffix); };
-  const bool expected = ends(".npy") || ends(".journal") || ends(".csv") || ends(".bin") || ends(".json");
+  const bool expected = ends(".npy") || ends(".journal") || ends(".bin") || ends(".json");
   return expected ? Stray::expected : Stray::worth_a_note;
 }
 
