@@ -1069,8 +1069,11 @@ class Compare(Case):
         self.assertEqual(len(self.compare()[0]), 2)
         self.run_tool('diff', 'mine', 'golden')
         one = 'golden/20260131130559/0'
-        self.assertIn('mine is of several devices, and the other of one: name the directory of one',
+        self.assertIn('mine is of several devices, and the golden dump of one: name the directory of one',
                       self.run_tool('compare', 'mine', one, expect=1)[1])
+        for command in (('diff',), ('diff', '--any-model'), ('verify', '--observer')):
+            self.assertIn('mine is of several devices, and %s of one: name the directory of one' % one,
+                          self.run_tool(*command, 'mine', one, expect=2)[1])
         for step in (0, 1):
             self.write('steps/%d/2026013113055%d/0/net/1/0/Relu.r.0.0.%d.output.0.npy' % (step, step, 1000 + step),
                        npy('<f4', [1], floats(0)))
@@ -1079,6 +1082,35 @@ class Compare(Case):
         for command in (('compare', 'mine', 'golden'), ('diff', 'mine', 'golden'), ('why', 'mine', '-g', 'golden'), ('edges', 'mine')):
             self.assertIn('mine: several runs of net on device 1/0, as in mine/20260131130559/1 and mine/20260131150000/1: '
                           'name the directory of one', ''.join(self.run_tool(*command, expect=(1, 3))))
+
+    def test_models_of_one_name_are_told_apart(self):
+        def put(side, ids, type_name='Mul'):
+            for number, value in ids.items():
+                self.write('%s/20260131130559/0/net/%d/0/%s.m.0.0.1000.output.0.npy' % (side, number, type_name),
+                           npy('<f4', [2], floats(value, value)))
+
+        put('mine', {1: 2, 2: 3})
+        put('golden', {1: 2, 2: 3})
+        self.assertEqual(len(self.compare()[0]), 2)
+        put('golden', {1: 3, 2: 2})
+        told = json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--json', expect=1)[0])
+        self.assertEqual((told['certain'], told['cause']), (False, 'ambiguous'), told)
+        one = 'golden/20260131130559/0/net/1'
+        self.assertIn('mine has several models of one name, and the golden dump one: name the directory of one',
+                      self.run_tool('compare', 'mine', one, expect=1)[1])
+        for side in ('a', 'b'):  # of equal names and times, and of two types
+            put(side, {1: 1}, 'Mul')
+            put(side, {1: 1}, 'Add')
+        self.assertIn('2 operators: 2 agree', self.run_tool('compare', 'a', 'b')[0])
+
+    def test_the_byte_order_mark_of_a_mapping_and_files_that_nothing_reads(self):
+        name = 'Relu.op.0.0.1589195081588018.output.0.npy'
+        self.write('mine/mapping.csv', '\ufeff123,' + name + '\n')
+        self.write('mine/123', npy('<f4', [1], floats(1)))
+        self.write('golden/' + name, npy('<f4', [1], floats(1)))
+        self.write('golden/statistic.csv', 'Op Type;Op Name\n')
+        self.assertIn('1 equal', self.run_tool('compare', 'mine', 'golden')[0])
+        self.assertIn('golden/statistic.csv: passed over', self.run_tool('compare', 'mine', 'golden')[1])
 
     def test_the_dtype_in_the_name_of_an_array_counts(self):
         name = 'Relu.r.0.0.1589195081588018.output.0.ND.float8_e4m3fn.npy'

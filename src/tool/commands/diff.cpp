@@ -304,9 +304,8 @@ int run_diff(Words words) {
   const bool has_sides = !options.against.empty();
   for (std::size_t i = 0; i < rest.size(); ++i) look(rest[i], has_sides ? 0 : i);
   for (const std::string& path : options.against) look(path, 1);
-  if (!good) return kExitFailed;
   RunTable table;
-  if (!reader.read(table)) return reader.without_elements() != 0 ? kExitUsage : kExitFailed;
+  if (!good || !reader.read(table)) return reader.failed();
   if (table.runs().size() < 2 && !options.write)
     return usage_error("diff", "one run alone: a second RUN, or '--write FILE', is missing");
   if (std::string error; !options.any_model && !have_common_model(table, error)) {

@@ -733,6 +733,28 @@ bool part_devices(const std::string& path, const SearchReport& report, DumpSide&
   return true;
 }
 
+/// Models of one name, as a program has that loads one twice, are told apart in the places of their files.
+void part_models(DumpSide& side) {
+  std::map<std::pair<std::optional<std::uint32_t>, std::string>, std::uint64_t> ids;
+  std::set<std::string, std::less<>> models;
+  for (const DumpFile& file : side.files) {
+    const std::optional<RecordPlace> place = parse_record_place(above(file.path, 1));
+    if (!place || !place->has_model_id) continue;
+    const auto [id, is_new] = ids.emplace(std::pair(file.boot, file.place), place->model_id);
+    if (id->second != place->model_id) models.emplace(place->model);
+  }
+  if (models.empty()) return;
+  side.has_ids = true;
+  for (DumpFile& file : side.files) {
+    const std::optional<RecordPlace> place = parse_record_place(above(file.path, 1));
+    const std::size_t slash = file.place.rfind('/');
+    if (!place || !place->has_model_id || !models.contains(place->model) || slash == std::string::npos)
+      continue;
+    file.model_id = place->model_id;
+    file.place.insert(slash, " of id " + std::to_string(place->model_id));
+  }
+}
+
 /// Of each file the first one of the same operator at the same time and place.
 std::vector<std::size_t> first_files(const DumpSide& side) {
   using Moment = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::string_view, std::string_view>;
@@ -805,9 +827,21 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
     read_files(std::move(found), above_bar(report, progress), progress, side);
   }
   if (!part_devices(path, report, side)) return {};
+  part_models(side);
   join_times(side);
   sort_tensors(side);
   return side;
+}
+
+std::string unlike_places(const ToldApart& a, const std::string& a_name, const ToldApart& b,
+                          const std::string& b_name) {
+  if (a.has_devices != b.has_devices)
+    return (a.has_devices ? a_name : b_name) + " is of several devices, and " +
+           (a.has_devices ? b_name : a_name) + " of one: name the directory of one, as DUMP/TIME/DEVICE";
+  if (a.has_ids != b.has_ids)
+    return (a.has_ids ? a_name : b_name) + " has several models of one name, and " +
+           (a.has_ids ? b_name : a_name) + " one: name the directory of one, as DUMP/TIME/DEVICE/MODEL/ID";
+  return {};
 }
 
 void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) {

@@ -116,6 +116,8 @@ struct DumpFile {
   std::optional<std::uint32_t> boot{};  ///< if a flash log has several boots
   std::uint64_t unix_us = 0;
   std::optional<std::uint64_t> task{};  ///< from the file's name
+  std::optional<std::uint64_t>
+      model_id{};  ///< of a model that the dump has several of, which the place tells apart
   bool is_record = false;
   bool is_lite = false;  ///< of MindSpore Lite
 };
@@ -148,24 +150,37 @@ std::string op_text(const DumpFile& file);
 std::string role_text(const DumpTensor& tensor);
 
 /// A record is an operator at one step; so are arrays of one operator that tell the same task and time.
-using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::uint64_t, std::uint64_t,
-                         std::optional<std::size_t>>;
+using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::string, std::uint64_t,
+                         std::uint64_t, std::optional<std::size_t>>;
 
 inline OpKey key_of(const DumpFile& file, std::size_t number) {
-  return {file.boot,    file.place,
-          file.op,      file.task.value_or(0),
-          file.unix_us, file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
+  return {file.boot,
+          file.place,
+          file.type,
+          file.op,
+          file.task.value_or(0),
+          file.unix_us,
+          file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
 }
 
+/// What the places of files tell apart beside the model's name and the step.
+struct ToldApart {
+  bool has_devices = false;  ///< several devices
+  bool has_ids = false;      ///< several models of one name
+};
+
 /// All tensors below one path, in the order of execution as far as file names give it.
-struct DumpSide {
+struct DumpSide : ToldApart {
   std::deque<DumpFile> files;
   std::deque<DumpTensor> tensors;
-  bool named_file = false;   ///< the path is a file
-  bool has_devices = false;  ///< of several devices, which the places of files tell apart
+  bool named_file = false;  ///< the path is a file
   /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
   std::map<std::string, std::size_t> kept{};
 };
+
+/// What makes that no place of `a` is one of `b`, which have those names; empty: nothing.
+std::string unlike_places(const ToldApart& a, const std::string& a_name, const ToldApart& b,
+                          const std::string& b_name);
 
 /// Reads the heads of all files below `path`, or of those of `boot`. `report` gets what cannot be used.
 DumpSide read_side(const std::string& path, const SearchReport& report,

@@ -279,9 +279,8 @@ std::optional<CompareReport> DumpComparison::compare_expected(bool detail,
 }
 
 std::string no_pair_text(const CompareReport& report) {
-  if (report.mine.has_devices != report.golden.has_devices)
-    return std::string(report.mine.has_devices ? "mine" : "the golden dump") +
-           " is of several devices, and the other of one: name the directory of one, as DUMP/TIME/DEVICE";
+  const std::string unlike = unlike_places(report.mine, "mine", report.golden, "the golden dump");
+  if (!unlike.empty()) return unlike;
   return "no tensor of mine has the name, role and index of a golden one: mine has " + some_ops(report.mine) +
          ", the golden dump " + some_ops(report.golden) +
          "; '--map FILE' says what is called how, '--align' takes operators by what they are like, '--by-order' by "

@@ -126,9 +126,12 @@ class OpJudge {
   /// Identity is certain where a name stands for one operator on both sides, or tasks tell them apart.
   void find_ambiguous() {
     std::map<Namesakes, std::vector<std::optional<std::uint64_t>>> mine;
+    std::map<Namesakes, std::set<std::uint64_t>> bad_ids;  // at any place
+    const auto anywhere = [](const DumpFile& file) { return Namesakes(file.boot, {}, file.op, file.type); };
     for (const OpVerdict& op : ops_) {
       const DumpFile& file = pair_.mine.files[op.file];
       mine[namesakes_of(file)].push_back(file.task);
+      if (op.bad_output && file.model_id) bad_ids[anywhere(file)].insert(*file.model_id);
     }
     std::map<Namesakes, std::set<OpKey>> theirs;
     for (const DumpTensor& tensor : pair_.golden.tensors) {
@@ -139,6 +142,8 @@ class OpJudge {
       if (!op.bad_output) continue;
       const DumpFile& file = pair_.mine.files[op.file];
       const auto& tasks = mine[namesakes_of(file)];
+      // Models of one name that were loaded in another order.
+      if (file.model_id && bad_ids[anywhere(file)].size() > 1) op.cause = Cause::ambiguous;
       if (tasks.size() < 2) continue;
       const std::set<std::optional<std::uint64_t>> distinct(tasks.begin(), tasks.end());
       // Without a step, one operator at several steps looks so.

@@ -65,9 +65,9 @@ int run_observer(const std::string& without, const std::string& with, bool as_js
   RunReader reader(report);
   if (!reader.look(images[0].open(without, reader.report()), without, 0) ||
       !reader.look(images[1].open(with, reader.report()), with, 1))
-    return kExitFailed;
+    return reader.failed();
   RunTable table;
-  if (!reader.read(table)) return reader.without_elements() != 0 ? kExitUsage : kExitFailed;
+  if (!reader.read(table)) return reader.failed();
   if (table.runs().size() != 2) {
     say("opdump: one of the two holds several runs: name the directory of one");
     return kExitFailed;

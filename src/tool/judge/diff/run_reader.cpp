@@ -105,6 +105,7 @@ bool RunReader::take_algorithm(std::string_view algorithm, const std::string& pa
     algorithm_of_ = path;
   }
   if (algorithm_ == algorithm) return true;
+  incomparable_ = true;
   report_.error(path + ": has " + std::string(algorithm) + " digests, and " + algorithm_of_ + " has " +
                 algorithm_ + ": they cannot be compared");
   return false;
@@ -282,7 +283,16 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
   }
   TensorSums sums(algorithm());
   const UnscopedOps ops(side);
-  if (!first_ops_) first_ops_ = ops;
+  if (!first_ops_) {
+    first_ops_ = ops;
+    first_apart_ = side;
+    first_path_ = path;
+  }
+  if (const std::string unlike = unlike_places(first_apart_, first_path_, side, path); !unlike.empty()) {
+    incomparable_ = true;
+    report_.error(unlike);
+    return false;
+  }
   std::uint64_t bytes = 0;
   for (const DumpTensor& one : side.tensors) bytes += one.data_bytes;
   Progress progress(bytes);

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/tool/cli/exit_code.hpp"
 #include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/judge/diff/run_table.hpp"
 #include "src/tool/read/dump/digest_file.hpp"
@@ -44,6 +45,9 @@ class RunReader {
   /// nothing that can be compared.
   std::uint64_t without_elements() const { return without_elements_; }
 
+  /// The exit status where runs could not be read: 2 where nothing of them can be compared.
+  int failed() const { return incomparable_ || without_elements_ != 0 ? kExitUsage : kExitFailed; }
+
   /// That of the digests, and where there are none "xxh3".
   std::string_view algorithm() const { return algorithm_.empty() ? std::string_view("xxh3") : algorithm_; }
 
@@ -70,6 +74,7 @@ class RunReader {
   void report_lacking(const std::string& path, std::uint64_t count, const std::string& why);
 
   bool complete_ = true;
+  bool incomparable_ = false;
   std::uint64_t without_elements_ = 0;
   const SearchReport report_;
   std::string algorithm_;
@@ -78,6 +83,8 @@ class RunReader {
   BesideCards cards_;
   ProvenanceReader provenance_{cards_};
   std::optional<UnscopedOps> first_ops_;  ///< of the first run that has tensors
+  ToldApart first_apart_;                 ///< of the same
+  std::string first_path_;                ///< the same
   DigestedOps ops_;
   std::vector<std::vector<FormedTensor>> tensors_;  ///< of each of `ops_`
 };
