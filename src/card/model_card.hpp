@@ -58,6 +58,7 @@ struct ModelCard {
   std::uint32_t id = 0;
   std::vector<CardTensor> tensors;
   std::vector<CardOp> ops;
+  std::vector<std::string> left_out;  ///< what the model's file tells and the card does not
 };
 
 }  // namespace OPDUMP_NAMESPACE

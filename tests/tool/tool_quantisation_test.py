@@ -55,7 +55,7 @@ class Quantisation(Case):
         if onnx and known:
             onnx.checker.check_model(onnx.load_model_from_string(model), full_check=True)
         self.write('net.onnx', model)
-        self.run_tool('describe', 'net.onnx', '-o', 'card.json')
+        self.left_out = self.run_tool('describe', 'net.onnx', '-o', 'card.json')[0].split('\n')[1:-1]
         found = {}
         for op in json.loads(self.read('card.json'))['ops']:
             for tensor in op['inputs'] + op['outputs']:
@@ -209,6 +209,20 @@ class Quantisation(Case):
                  onnx_node('QuantizeLinear', ['x', 's'], ['q']), onnx_node('QuantizeLinear', ['x', 'none'], ['r'])]
         found = self.quants(nodes, [('x', FLOAT, [4])], [('q', UINT8, [4]), ('r', UINT8, [4])])
         self.assertEqual(found, {'q': ([4], None, None)})
+        self.assertEqual(self.left_out, ['left out: scales of 1 tensor, of a form that is not read'])
+
+    def test_what_a_card_lacks_is_told(self):
+        elsewhere = number(2, 1) + data(8, 's') + data(13, data(1, 'location') + data(2, 'gone.bin')) + number(14, 1)
+        blocks = onnx_tensor('b', FLOAT, [2, 1], struct.pack('<2f', 0.5, 0.25))
+        nodes = [onnx_node('QuantizeLinear', ['x', 's'], ['q']), onnx_node('QuantizeLinear', ['x', 's'], ['r']),
+                 onnx_node('QuantizeLinear', ['x', 'b'], ['u'], block_size=2), onnx_node('DynamicQuantizeLinear', ['x'], ['v', 'd', 'z']),
+                 onnx_node('TopK', ['x', 'k'], ['', 'places'])]
+        self.assertEqual(self.quants(nodes, [('x', FLOAT, [2, 2])], [], [elsewhere, blocks], known=False), {})
+        told = ['scales of 1 tensor, computed when the model runs', 'scales of 2 tensors, in another file', 'scales of 1 tensor, of blocks',
+                'outputs of 1 operator that the model does not use, in front of others, which are counted without them']
+        self.assertEqual(self.left_out, ['left out: ' + each for each in told])
+        self.write('dump/R.r.1.0.1.output.0.npy', b'')
+        self.assertEqual(self.run_tool('show', 'dump', '--model', 'net.onnx', expect=1)[1].count('left out: '), len(told))
 
     def test_a_constant_of_scales_that_does_not_fill_its_shape_is_damage(self):
         scale = onnx_tensor('scale', FLOAT, [3], struct.pack('<2f', 0.5, 0.25))

@@ -48,6 +48,7 @@ dtype is not known, is described as bytes, with its dims as the original shape.
 
   $ opdump describe net.tflite -o card.json
   card.json: model "net": 5 operators, 20 tensors, 16 of them quantised
+  left out: scales of 2 tensors, in another file
   $ opdump describe net.dbg -o run.json
   run.json: model "net": 4 operators, 10 tensors
 
@@ -146,6 +147,7 @@ int run_describe(Words words) {
     return kExitFailed;
   }
   print_line(*output + ": " + card_summary(card));
+  for (const std::string& left_out : card.left_out) print_line("left out: " + printable(left_out));
   return kExitOk;
 }
 

@@ -6,6 +6,7 @@
 #include "opdump/read/proto_wire.hpp"
 #include "src/attach/onnx_dtype.hpp"
 #include "src/card/attribute_json.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/read/card/card_budget.hpp"
 #include "src/tool/read/card/onnx_quantisation.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
@@ -42,6 +43,10 @@ class OnnxReader {
       std::string where;
       good_ = find_onnx_quantisation(constants_, card_, budget_, where);
       what_ = "operator " + where;
+      if (shifted_ != 0)
+        card_.left_out.push_back(
+            "outputs of " + count_text(shifted_, "operator") +
+            " that the model does not use, in front of others, which are counted without them");
     }
     if (good_ && details_ != nullptr) details_->constants = {constants_.begin(), constants_.end()};
     if (!good_) {
@@ -170,17 +175,20 @@ class OnnxReader {
     }
     CardOp op;
     value_ = {};
+    bool unused = false, shifted = false;
     ByteReader in(message);
     for (ProtoField field; next(in, field);) {
       if (field.is_bytes(1))
         op.inputs.push_back(field.bytes.empty() ? CardOp::kNoTensor : tensor(as_text(field.bytes)));
       if (field.is_bytes(2) && details_ != nullptr) details_->outputs.back().push_back(!field.bytes.empty());
+      if (field.is_bytes(2)) (field.bytes.empty() ? unused : shifted) |= field.bytes.empty() || unused;
       if (field.is_bytes(2) && !field.bytes.empty()) op.outputs.push_back(tensor(as_text(field.bytes)));
       if (field.is_bytes(3)) op.name = as_text(field.bytes);
       if (field.is_bytes(4)) op.type = as_text(field.bytes);
       if (field.is_bytes(5)) read_attribute(field.bytes, op);
       if (field.is_bytes(7)) op.domain = as_text(field.bytes);
     }
+    shifted_ += shifted ? 1 : 0;
     if (op.domain == "ai.onnx") op.domain.clear();
     if (op.type.empty()) op.type = "unknown";
     if (op.name.empty()) op.name = op.outputs.empty() ? op.type : card_.tensors[op.outputs[0]].name;
@@ -246,6 +254,7 @@ class OnnxReader {
   std::unordered_map<std::string_view, std::uint32_t> places_;
   std::unordered_map<std::uint32_t, Bytes> constants_;  ///< TensorProto messages
   Bytes value_{};                                       ///< of the operator that is read
+  std::size_t shifted_ = 0;                             ///< operators with outputs behind one without a name
 };
 
 }  // namespace

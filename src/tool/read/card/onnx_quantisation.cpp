@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "src/config/text/human_text.hpp"
 #include "src/tool/read/card/onnx_tensor.hpp"
 #include "src/tool/read/dump/elements.hpp"
 
@@ -35,7 +37,8 @@ bool is_axis(std::int64_t axis) {
 /// large for scales.
 struct ScaleNumbers {
   std::vector<double> all;
-  bool whole = false;  ///< each of them
+  bool whole = false;                                    ///< each of them
+  const char* missing = "computed when the model runs";  ///< why there are none
 };
 
 /// What is said of the quantisation of a tensor.
@@ -49,7 +52,8 @@ struct Said {
   What what = What::nothing;
   std::uint32_t scale = CardOp::kNoTensor;
   std::uint32_t zero_point = CardOp::kNoTensor;
-  std::int64_t axis = -1;  ///< of more than one scale
+  std::int64_t axis = -1;                         ///< of more than one scale
+  const char* why = "not told by its operators";  ///< of what is unknown
 };
 
 class QuantisationFinder {
@@ -71,6 +75,8 @@ class QuantisationFinder {
       if (!good_) return false;
     }
     for (std::size_t i = 0; i < said_.size() && good_; ++i) tell(said_[i], card_.tensors[i].quant);
+    for (const auto& [why, count] : left_out_)
+      card_.left_out.push_back("scales of " + count_text(count, "tensor") + ", " + std::string(why));
     return good_;
   }
 
@@ -78,6 +84,10 @@ class QuantisationFinder {
   Said coding(const QuantisedTensor& of, const CardOp& op) {
     Said said{.what = Said::What::unknown, .scale = of.scale, .zero_point = of.zero_point};
     const std::size_t count = numbers(of.scale).all.size();
+    if (of.in_blocks)
+      said.why = "of blocks";
+    else if (count == 0)
+      said.why = numbers(of.scale).missing;
     if (count == 0 || of.in_blocks) return said;
     if (of.zero_point != CardOp::kNoTensor) {
       const ScaleNumbers& zero_points = numbers(of.zero_point);
@@ -109,7 +119,9 @@ class QuantisationFinder {
     if (tensor == CardOp::kNoTensor || said.what == Said::What::nothing) return;
     Said& before = said_[tensor];
     if (before.what == Said::What::nothing) before = said;
-    if (!same(before, said)) before.what = Said::What::unknown;
+    if (same(before, said)) return;
+    if (before.what == said.what) before.why = "told in several ways";
+    before.what = Said::What::unknown;
   }
 
   /// Until then `said_` is what is said by who reads a tensor.
@@ -170,6 +182,7 @@ class QuantisationFinder {
   }
 
   void tell(const Said& said, Quantisation& quant) {
+    if (said.what == Said::What::unknown) ++left_out_[said.why];
     if (said.what != Said::What::coding) return;
     const std::vector<double>& scales = numbers(said.scale).all;
     good_ = good_ && budget_.take(scales.size());
@@ -190,6 +203,8 @@ class QuantisationFinder {
 
   void read(std::uint32_t place, ScaleNumbers& numbers) {
     const auto constant = constants_.find(place);
+    const bool is_constant = place != CardOp::kNoTensor && card_.tensors[place].constant;
+    if (is_constant) numbers.missing = "of a form that is not read";
     if (constant == constants_.end()) return;
     const ReadElements read = element_reader(card_.tensors[place].dtype);
     OnnxTensor tensor;
@@ -197,6 +212,7 @@ class QuantisationFinder {
     if (!good_ || read == nullptr) return;
     good_ = read_onnx_tensor(constant->second, tensor);
     const Result<std::uint64_t> count = element_count(tensor.dims);
+    if (tensor.is_external) numbers.missing = "in another file";
     if (!good_ || tensor.is_external || !count.ok() || count.value() == 0 ||
         count.value() > kMostQuantNumbers)
       return;
@@ -217,6 +233,7 @@ class QuantisationFinder {
   CardBudget& budget_;
   std::vector<Said> said_;
   std::unordered_map<std::uint32_t, ScaleNumbers> numbers_;
+  std::map<std::string_view, std::size_t> left_out_;  ///< tensors, by why
   bool good_ = true;
 };
 

@@ -362,6 +362,7 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
   if (is_model_file(file.bytes())) {
     cards::ModelCard card;
     if (!read_model_file(file, path, {}, {}, card, text_->text, error.reason)) return false;
+    left_out = std::move(card.left_out);
   } else if (text.size() > kMostCardBytes) {
     error.reason = "longer than 64 MiB";
     return false;
@@ -435,7 +436,10 @@ bool RunFile::load_dump(const std::string& path, ConfigError& error) {
 
 bool load_or_say(const std::string& path, RunFile& run) {
   ConfigError error;
-  if (run.load(path, error)) return true;
+  if (run.load(path, error)) {
+    for (const std::string& left_out : run.left_out) say(path + ": left out: " + left_out);
+    return true;
+  }
   say(to_string(error, path));
   std::fputs(refused_line(run.text(), error).c_str(), stderr);
   return false;

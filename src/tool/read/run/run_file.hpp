@@ -119,6 +119,7 @@ class RunFile {
   std::vector<RunModel> models;
   std::vector<RunOp> single_ops;
   std::vector<RunFault> faults;
+  std::vector<std::string> left_out;  ///< what a model's file tells and its card does not
 
  private:
   struct Text;
