@@ -1103,6 +1103,21 @@ class Compare(Case):
             put(side, {1: 1}, 'Add')
         self.assertIn('2 operators: 2 agree', self.run_tool('compare', 'a', 'b')[0])
 
+    def test_steps_are_chosen_as_by_the_other_commands(self):
+        for side in ('mine', 'golden'):
+            for step in range(4):
+                self.write('%s/20260131130559/0/net/1/%d/Relu.r.0.0.%d.output.0.npy' % (side, step, 1000 + step),
+                           npy('<f4', [1], floats(step if side == 'golden' or step != 2 else 9)))
+        for steps, count, status in (('0-1', 2, 0), ('0,3', 2, 0), ('0|3', 2, 0), ('2', 1, 1), ('1-9', 3, 1)):
+            out = self.run_tool('compare', 'mine', 'golden', '--step', steps, expect=status)[0]
+            self.assertIn('%d tensor%s compared' % (count, 's' if count > 1 else ''), out)
+            self.run_tool('why', 'mine', '-g', 'golden', '--step', steps, expect=status)
+        self.run_tool('why', 'mine', '--step', '3')
+        self.assertIn('mine: there is no tensor to compare at steps 7', self.run_tool('compare', 'mine', 'golden', '--step', '7', expect=1)[1])
+        for command in ('compare', 'why'):
+            self.assertIn("'--step x': 'x' is no step", self.run_tool(command, 'mine', '-g', 'golden', '--step', 'x', expect=2)[1])
+            self.assertIn('--step STEPS', self.run_tool(command, '--help')[0])
+
     def test_the_byte_order_mark_of_a_mapping_and_files_that_nothing_reads(self):
         name = 'Relu.op.0.0.1589195081588018.output.0.npy'
         self.write('mine/mapping.csv', '\ufeff123,' + name + '\n')

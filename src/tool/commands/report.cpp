@@ -29,8 +29,7 @@ usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS
 )";
 
 constexpr char kReportAbout[] =
-    R"(      --step STEPS         only these steps, such as 3, 3-5 or 0,3-5
-      --config CONFIG      what the dump was asked for with: told in words, as by 'opdump check'; and what of it the
+    R"(      --config CONFIG      what the dump was asked for with: told in words, as by 'opdump check'; and what of it the
                            dump lacks, as by 'opdump verify'
       --histograms WHICH   'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is room
                            unless told
@@ -63,7 +62,6 @@ exit status
 )";
 
 struct ReportOptions : CompareChoice {
-  std::optional<std::string> step;
   std::optional<std::string> histograms;
   std::optional<std::string> max_bytes;
   std::optional<std::string> output;
@@ -158,7 +156,6 @@ int run_report(Words words) {
   const std::string help = std::string(kReportHelp).append(kCompareOptionsHelp).append(kReportAbout);
   const std::vector<Option> list =
       compare_options(options, {
-                                   {"--step", {}, nullptr, &options.step},
                                    {"--config", {}, nullptr, &options.config},
                                    {"--histograms", {}, nullptr, &options.histograms},
                                    {"--max-bytes", {}, nullptr, &options.max_bytes},
@@ -178,10 +175,7 @@ int run_report(Words words) {
     return usage_error("report", "'--histograms " + *options.histograms + "' is none of all, flagged, none");
   const std::optional<std::uint64_t> most = parse_byte_size(options.max_bytes.value_or("8M"));
   if (!most) return usage_error("report", "'--max-bytes " + *options.max_bytes + "' is no size, such as 8M");
-  ChosenSteps steps;
   std::string error;
-  if (options.step && !steps.read(*options.step, error))
-    return usage_error("report", "'--step " + *options.step + "': " + error);
   options.command = command_of(options, list);
   options.model_file = std::exchange(options.model, std::nullopt);
   ReplayModel model;
@@ -212,7 +206,6 @@ int run_report(Words words) {
                                      good = false;
                                    },
                                .note = [](const std::string& message) { say("opdump report: " + message); }};
-  const auto keep = [&](const DumpFile& file) { return steps.takes(file.place); };
   Unread unread;
   const SearchReport reading = {.error =
                                     [&](const std::string& message) {
@@ -220,7 +213,7 @@ int run_report(Words words) {
                                       search.error(message);
                                     },
                                 .note = search.note};
-  if (const std::optional<int> end = dumps.read(reading, keep)) return *end;
+  if (const std::optional<int> end = dumps.read(reading)) return *end;
   std::optional<CompareReport> compared;
   std::optional<VerdictReport> verdicts;
   if (options.golden) {

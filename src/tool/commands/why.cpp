@@ -22,7 +22,7 @@ namespace {
 constexpr char kWhyHelp[] =
     R"(opdump why - says in one sentence which operator of a dump went wrong first, and how that is known
 
-usage: opdump why MINE [-g GOLDEN] [-e EXPECTED] [--model CARD] [--json]
+usage: opdump why MINE [-g GOLDEN] [-e EXPECTED] [--model CARD] [--step STEPS] [--json]
 
 )";
 

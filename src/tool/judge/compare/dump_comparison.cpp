@@ -13,14 +13,11 @@ namespace opdump::tool {
 namespace {
 
 /// Tensors of other operators go away.
-void keep_ops(const std::string& glob, DumpSide& side) {
-  change_tensors(side,
-                 [&](const DumpTensor& tensor) { return is_asked_for(glob, side.files[tensor.file].op); });
-}
-
-void keep_files(const std::function<bool(const DumpFile&)>& keep, DumpSide& side) {
-  if (!keep) return;
-  change_tensors(side, [&](const DumpTensor& tensor) { return keep(side.files[tensor.file]); });
+void keep_chosen(const std::optional<std::string>& op, const ChosenSteps& steps, DumpSide& side) {
+  change_tensors(side, [&](const DumpTensor& tensor) {
+    const DumpFile& file = side.files[tensor.file];
+    return steps.takes(file.place) && (!op || is_asked_for(*op, file.op));
+  });
 }
 
 /// What `side` has for each golden tensor; of several, the last.
@@ -140,6 +137,7 @@ const std::string_view kCompareOptionsHelp =
                            Other builds, configs, runtimes or versions of opdump are told on stderr and refused
                            nowhere
       --op GLOB            only operators whose name matches, such as 'conv*'
+      --step STEPS         only these steps of every dump, such as 3, 3-5 or 0,3-5
       --boot N             of mine only boot N, where it is a flash image or what 'opdump extract' wrote
       --golden-boot N      the same of GOLDEN
       --map FILE           what my operators are called in the golden dump: rows 'name,golden name', or in a .yaml
@@ -158,6 +156,7 @@ std::vector<Option> compare_options(CompareChoice& choice, std::initializer_list
       {"--golden-model", {}, nullptr, &choice.golden_model},
       {"--any-model", {}, &choice.any_model},
       {"--op", {}, nullptr, &choice.op},
+      {"--step", {}, nullptr, &choice.step},
       {"--boot", {}, nullptr, &choice.boot},
       {"--golden-boot", {}, nullptr, &choice.golden_boot},
       {"--map", {}, nullptr, &choice.map},
@@ -172,6 +171,10 @@ bool DumpComparison::choose(const CompareChoice& choice, std::string& error) {
   choice_ = &choice;
   if (choice.expected && !choice.golden) {
     error = "'--expected' needs '-g GOLDEN'";
+    return false;
+  }
+  if (choice.step && !steps_.read(*choice.step, error)) {
+    error = "'--step " + *choice.step + "': " + error;
     return false;
   }
   boot_ = parse_boot(choice.boot.value_or(""));
@@ -198,8 +201,7 @@ bool DumpComparison::choose(const CompareChoice& choice, std::string& error) {
   return error.empty();
 }
 
-std::optional<int> DumpComparison::read(const SearchReport& search,
-                                        const std::function<bool(const DumpFile&)>& keep) {
+std::optional<int> DumpComparison::read(const SearchReport& search) {
   const CompareChoice& choice = *choice_;
   if (std::string error; choice.map && !names_.load(*choice.map, error)) {
     search.error(error);
@@ -233,14 +235,13 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
         add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_, "golden")}) {
     if (!note.empty()) search.note(note);
   }
-  for (DumpSide* side : {&mine_, &golden_, &stored_}) {
-    if (choice.op) keep_ops(*choice.op, *side);
-    keep_files(keep, *side);
-  }
+  for (DumpSide* side : {&mine_, &golden_, &stored_}) keep_chosen(choice.op, steps_, *side);
+  const std::string chosen = (choice.op ? " that '--op " + *choice.op + "' takes" : "") +
+                             (choice.step ? " at steps " + *choice.step : "");
   if (mine_.tensors.empty())
-    search.error(*choice.mine + ": there is no tensor" + (choice.golden ? " to compare" : ""));
+    search.error(*choice.mine + ": there is no tensor" + (choice.golden ? " to compare" : "") + chosen);
   if (choice.golden && golden_.tensors.empty())
-    search.error(*choice.golden + ": there is no tensor to compare with");
+    search.error(*choice.golden + ": there is no tensor to compare with" + chosen);
   if (mine_.tensors.empty() || (choice.golden && golden_.tensors.empty())) return kExitFailed;
   if (choice.golden && !read_expected(search)) return kExitFailed;
   return std::nullopt;
@@ -257,7 +258,7 @@ bool DumpComparison::read_expected(const SearchReport& search) {
     return false;
   }
   add_cards(my_card(), *beside_, expected_, "the expected one");
-  if (choice_->op) keep_ops(*choice_->op, expected_);
+  keep_chosen(choice_->op, steps_, expected_);
   expect(expected_, golden_, pairing_, errors_);
   return true;
 }

@@ -18,6 +18,7 @@ struct CompareChoice {
   std::optional<std::string> golden;  ///< nothing: mine is only read
   std::optional<std::string> expected;
   std::optional<std::string> op;
+  std::optional<std::string> step;
   std::optional<std::string> limits;
   std::optional<std::string> map;
   std::optional<std::string> boot;
@@ -47,9 +48,8 @@ class DumpComparison {
   /// Takes the choice, which has to outlive this object. On false `error` says what is wrong with it.
   bool choose(const CompareChoice& choice, std::string& error);
 
-  /// Reads all dumps and cards; of the tensors only those at places that `keep` takes, unless it is empty.
-  /// The exit status when nothing can be compared, which `search` was told.
-  std::optional<int> read(const SearchReport& search, const std::function<bool(const DumpFile&)>& keep = {});
+  /// Reads all dumps and cards. The exit status when nothing can be compared, which `search` was told.
+  std::optional<int> read(const SearchReport& search);
 
   /// Pairs and compares what was read.
   void compare(bool detail);
@@ -83,6 +83,7 @@ class DumpComparison {
   const CompareChoice* choice_ = nullptr;
   std::optional<std::uint32_t> boot_;
   std::optional<std::uint32_t> golden_boot_;
+  ChosenSteps steps_;
   std::vector<Threshold> thresholds_;
   NameMap names_;
   PairingOptions pairing_;
