@@ -215,7 +215,7 @@ class Show(Case):
         self.assertEqual(sorted(line.split('/')[-1] for line in error.splitlines()),
                          ['T.n.0.0.1.part: passed over, not finished: its writer still runs or was cut off',
                           'pipe: passed over, not a regular file',
-                          'readme.txt: passed over, not a dump record'])
+                          'readme.txt: passed over, not a dump record', 'x.npy: at byte 0: not an .npy file'])
         self.assertIn('not a dump record', self.run_tool('show', 'd/readme.txt', expect=1)[1])
 
     def test_a_file_whose_pair_was_not_committed_does_not_count(self):
@@ -372,6 +372,16 @@ class OtherFiles(Case):
         self.write('dump/' + name, head + ''.join('Input,%d,1,DT_INT8,ND,1,%s\n' % (i, n) for i, n in enumerate(numbers)))
         values = [t['statistics']['Max Value'] for t in self.shown()['records'][0]['tensors']]
         self.assertEqual(values, [1, -0.5, 1e10] + list(numbers[3:]))
+
+    def test_arrays_that_convert_and_frameworks_write(self):
+        for name, descr in (('Relu.r.3.1.1589195081588000.output.1', '<f4'), ('layer1.0.2', '<f4'), ('T.v.3.1.1589195081588000.input.0', '|V2')):
+            self.write('dump/%s.npy' % name, tool_case.npy(descr, [1], tool_case.floats(2)[:4 if descr == '<f4' else 2]))
+        out = self.run_tool('show', 'dump')[0]
+        self.assertRegex(out, r'Relu +r +3 +1 .*\n +output  1  float32  -  \[1\]  4 B  min 2  max 2  mean 2')
+        self.assertRegex(out, r'- +layer1 .*\n +output  0  float32')
+        self.assertRegex(out, r'T +v +3 +1 .*\n +input  0  unknown  -  \[1\]  2 B')
+        self.assertIn('1 record', self.run_tool('show', 'dump', '--op', 'layer1')[0])
+        self.assertIn("holds arrays, which 'opdump show' and", self.run_tool('overflow', 'dump', expect=1)[1])
 
     def test_arrays_named_in_each_of_mindspores_ways(self):
         self.write('run.json', json.dumps({'steps': 1, 'models': [{'name': 'net', 'ops': [

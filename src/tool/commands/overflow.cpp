@@ -138,11 +138,16 @@ class OverflowReportText {
 
   /// Of what is at `path`, where no overflow file is among `files`; fails where that is no dump.
   void add_none(const std::string& path, bool is_file, const std::vector<FoundFile>& files) {
-    bool is_dump = false;
+    bool is_dump = false, has_arrays = false;
     for (const FoundFile& file : files) {
       if (is_file || file.named) return fail(path + ": is no overflow file, 'Opdebug.Node_OpDebug...'");
       is_dump = is_dump || is_of_dump(file.real_name);
+      has_arrays = has_arrays || file.real_name.ends_with(".npy");
     }
+    if (!is_dump && has_arrays)
+      return fail(path +
+                  ": holds arrays, which 'opdump show' and 'opdump compare' read, and neither a record nor a "
+                  "journal");
     if (!is_dump) return fail(path + ": there is neither a record nor a journal");
     line("0 overflows: no overflow file among " + count_text(files.size(), "file"));
   }

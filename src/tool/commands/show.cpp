@@ -17,6 +17,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/commands/show/show_listing.hpp"
+#include "src/tool/judge/compare/compare_side.hpp"
 #include "src/tool/read/dump/found_files.hpp"
 #include "src/tool/read/dump/record_file.hpp"
 #include "src/tool/read/dump/record_name.hpp"
@@ -54,9 +55,9 @@ from, such as the build of the program, as far as journals and cards tell.
 Records come in the order in which their operators ran. Each gets a line with its operator's type and name,
 task, stream, local time, step and model, and below it a line per tensor: role and index, dtype, format, shape,
 bytes, and the minimum, maximum and mean of its finite elements. Elements that are no finite number are counted;
-complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy, and .bin
-of MindSpore Lite) and of statistics (.csv) are records too, in CANN's layout and in MindSpore's; statistics are
-shown as they stand there, the least, greatest and mean number first.
+complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy, also as
+'opdump convert' and frameworks write them, and .bin of MindSpore Lite) and of statistics (.csv) are records too, in
+CANN's layout and in MindSpore's; statistics are shown as they stand there, the least, greatest and mean number first.
 
 Everything of a dump, the convolutions of some steps, and what one of them holds:
 
@@ -159,16 +160,18 @@ class Show {
     ShownRecord record = {found, find_record_name(found.real_name),
                           lite ? lite_place_of(found) : place_of(found)};
     if (lite) record.format = lite->format;
+    RecordTensor array;
+    const bool is_array = found.real_name.ends_with(".npy");
+    if (is_array) array = named_array(found.real_name, record);
     if (!filter_.takes(record.name, record.place)) return true;
     if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
     record.card = card_of(found);
     if (record.card != nullptr && record.name && record.name->type == kFailureType)
       record.failed = record.card->op(identity_of(*record.name));
-    const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
-        lite     ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())
-        : tensor ? file_.open_array(found.path, named_tensor(*tensor))
-                 : file_.open(found.path);
+        lite       ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())
+        : is_array ? file_.open_array(found.path, array)
+                   : file_.open(found.path);
     const Stray stray = judge_stray(found);
     if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
       if (stray == Stray::worth_a_note) tell(stray_note(found));
@@ -181,12 +184,24 @@ class Show {
       if (listing.show(record, file_, error)) return true;
     }
     tell(error);
-    return false;
+    // An array that no dump has the name of may be anything.
+    return is_array && opened == RecordFile::Opened::failed && stray == Stray::expected &&
+           record.name->name_only;
   }
 
-  /// What a tensor's file tells by its name.
-  static RecordTensor named_tensor(const TensorName& name) {
+  /// What a tensor's file tells by its name, of which `record` gets the operator's where it is none of a dump.
+  static RecordTensor named_array(const std::string& file_name, ShownRecord& record) {
+    const std::optional<TensorName> found = parse_tensor_name(file_name);
     RecordTensor tensor;
+    if (!found || found->format.empty()) record.format = "";
+    if (!found) {
+      const NpyName other = parse_array_name(file_name);
+      record.name = RecordName{.type = other.type, .name = other.op, .name_only = true};
+      tensor.is_output = other.is_output;
+      tensor.index = other.index;
+      return tensor;
+    }
+    const TensorName& name = *found;
     tensor.is_output = name.is_output;
     tensor.index = static_cast<std::uint32_t>(name.index);
     if (const Result<Format> format = format_from_name(name.format); format.ok())

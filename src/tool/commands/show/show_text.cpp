@@ -103,6 +103,7 @@ std::string shown_dtype(const ShownRecord& record, const RecordTensor& tensor) {
 }  // namespace
 
 std::string dtype_text(const RecordTensor& tensor) {
+  if (!tensor.dtype_known && tensor.dtype_code == 0) return "unknown";  // raw items of NumPy
   if (!tensor.dtype_known) return "dtype " + std::to_string(tensor.dtype_code);
   // The code is of uint8 in either format; see take_true_dtype.
   const bool is_of_bytes = tensor.dtype_code == info(DType::uint8).ge_code && tensor.dtype != DType::uint8;

@@ -130,7 +130,9 @@ RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordT
   if (npy.dtype == DType::uint8 && !info(named.original_dtype).nano_readable &&
       info(named.original_dtype).bits == 8)
     array_.dtype = named.original_dtype;
-  array_.dtype_known = npy.dtype != DType::undefined;
+  if (npy.dtype == DType::undefined && info(named.original_dtype).bits == npy.form.item_bytes * 8U)
+    array_.dtype = named.original_dtype;
+  array_.dtype_known = array_.dtype != DType::undefined;
   array_.bytes = npy.data_bytes;
   array_.data_offset = plain_.empty() ? npy.data_offset : 0;
   array_.has_shape = true;

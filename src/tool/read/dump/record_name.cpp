@@ -138,11 +138,11 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
 
 std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
   if (cut_last(file_name, '.') != "npy") return std::nullopt;
-  for (const bool has_dtype : {true, false}) {
+  for (const int words : {2, 1, 0}) {
     std::string_view rest = file_name;
     TensorName tensor;
-    if (has_dtype) tensor.dtype = cut_last(rest, '.');
-    tensor.format = cut_last(rest, '.');
+    if (words == 2) tensor.dtype = cut_last(rest, '.');
+    if (words != 0) tensor.format = cut_last(rest, '.');
     const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
     const std::string_view role = cut_last(rest, '.');
     const std::optional<RecordName> record = parse_record_name(rest);

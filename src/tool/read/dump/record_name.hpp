@@ -35,13 +35,13 @@ inline constexpr std::string_view kFailureType = "exception_info";
 std::optional<RecordName> parse_record_name(std::string_view file_name);
 
 /// What the name of a tensor's own file says: a record's name, followed by
-/// `.{input|output}.{index}.{format}.{dtype}.npy`, or by the same without the dtype.
+/// `.{input|output}.{index}.{format}.{dtype}.npy`, or by the same without the dtype, or without both.
 struct TensorName {
   RecordName record;
   bool is_output = false;
   std::uint64_t index = 0;
-  std::string_view format;
-  std::string_view dtype;  ///< with or without capitals; empty: not known
+  std::string_view format;  ///< empty: not known
+  std::string_view dtype;   ///< with or without capitals; empty: not known
 };
 
 /// The dtype of that name, with or without capitals; undefined: there is none.
