@@ -526,7 +526,14 @@ class Compare(Case):
         bfloats = struct.pack('<3H', 0x3f80, 0x4000, 0x4040)
         self.write('mine/conv.output.0.npy', npy('<f4', [3], floats(1, 2, 3)))
         self.write('golden/conv.output.0.npy', npy('|V2', [3], bfloats))
-        self.assertIn('does not tell its dtype', self.compare(expect=1)[1])
+        for other in (npy('<f4', [3], floats(1, 2, 3)), npy('<f2', [3], bfloats), npy('<u2', [3], bfloats)):
+            self.write('mine/conv.output.0.npy', other)
+            self.assertIn('its elements are 2 bytes of unknown kind', self.compare(expect=1)[1])
+        card = {'opdump_model': 1, 'name': 'net', 'ops': [{'name': 'conv', 'type': 'Conv', 'outputs': [
+            {'tensor': 'y', 'dtype': 'bfloat16', 'shape': [3]}]}]}
+        self.write('card.json', json.dumps(card))
+        (result,), _ = self.compare('--golden-model', 'card.json', expect=1)
+        self.assertEqual(result['golden']['dtype'], 'bfloat16')
         os.remove(self.path('mine', 'conv.output.0.npy'))
         self.put('Conv.conv.1.0.1', [], [tensor(BF16, [3], bfloats)], 'mine')
         for descr in ('|V2', '<V2'):

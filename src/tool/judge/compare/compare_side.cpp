@@ -268,9 +268,19 @@ std::optional<SummaryDistance> summary_distance(const TensorSummary& mine, const
 
 namespace {
 
+/// Raw items of NumPy, as it has those of a dtype that it does not know.
+bool is_of_no_kind(const DumpTensor& tensor) {
+  return tensor.dtype == DType::undefined && tensor.form.item_bytes != 0;
+}
+
 /// Fills in what shape and bytes make of the elements, or what is wrong with them.
 void count_elements(DumpTensor& tensor, bool has_shape) {
   tensor.has_shape = has_shape;
+  if (is_of_no_kind(tensor)) {
+    tensor.problem = "its elements are " + count_text(tensor.form.item_bytes, "byte") +
+                     " of unknown kind, as NumPy has bfloat16; a card tells their dtype ('--model CARD')";
+    return;
+  }
   if (tensor.dtype == DType::undefined) {
     tensor.problem = "the file does not tell its dtype; a card does ('--model CARD')";
     return;
@@ -387,7 +397,7 @@ void take_named_dtype(const std::string& file_name, DumpTensor& tensor) {
   const DType dtype = dtype_in_name(name->dtype);
   const bool is_raw =
       tensor.dtype == DType::uint8 || tensor.dtype == DType::uint16 || tensor.dtype == DType::uint32;
-  if (!is_raw || dtype == DType::undefined || info(dtype).nano_readable) return;
+  if (dtype == DType::undefined || !(is_raw ? !info(dtype).nano_readable : is_of_no_kind(tensor))) return;
   // Bytes in a row are those of any shape.
   const bool has_shape = tensor.shape.size() != 1;
   const std::uint64_t bits = info(dtype).bits;
@@ -635,7 +645,7 @@ void take_carded_dtype(const RunTensor& carded, DumpTensor& tensor) {
   }
   const bool is_of_bytes = tensor.dtype == DType::uint8 || tensor.dtype == DType::undefined;
   if (!is_of_bytes || tensor.summary || carded.dtype == DType::undefined || carded.dtype == tensor.dtype ||
-      info(carded.dtype).nano_readable)
+      (info(carded.dtype).nano_readable && !is_of_no_kind(tensor)))
     return;
   const std::vector<Dim>& shape =
       tensor.layout.original_shape.empty() ? tensor.shape : tensor.layout.original_shape;

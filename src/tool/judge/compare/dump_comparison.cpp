@@ -30,11 +30,11 @@ void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& 
   }
 }
 
-/// NumPy writes a dtype that it does not know as raw items: they are of the other side's dtype.
+/// NumPy writes a dtype that it does not know as raw items: they are of the other side's dtype, if that is one.
 void take_other_dtypes(DumpSide& mine, DumpSide& golden, const TensorPairs& pairs) {
   const auto take = [](const DumpTensor& other, DumpTensor& tensor) {
     const bool is_raw = tensor.dtype == DType::undefined && tensor.form.item_bytes != 0;
-    if (is_raw && other.dtype != DType::undefined) take_dtype(other.dtype, tensor.shape, tensor);
+    if (is_raw && info(other.dtype).npy_descr.empty()) take_dtype(other.dtype, tensor.shape, tensor);
   };
   for (const TensorPair& pair : pairs) {
     if (!pair.mine || !pair.golden) continue;
