@@ -3,6 +3,7 @@
 import collections
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -896,10 +897,13 @@ class Wanted(Case):
         tensors = op('Conv2D', 'conv')['outputs']
         run, two = ({'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [
             op('Conv2D', 'conv', inputs=tensors, outputs=tensors * outputs)]}]} for outputs in (1, 2))
+        longer = json.loads(json.dumps(run))
+        longer['models'][0]['ops'][0]['outputs'][0]['shape'] = [1000]
         for made, asked, model, said in (
                 ({'dump_data': 'stats'}, {}, None, 'there, without the elements that are asked for'),
                 ({'dump_mode': 'output'}, {'dump_mode': 'all'}, None, 'there, without input 0'),
                 ({'dump_mode': 'all'}, {'dump_mode': 'all'}, two, 'there, without output 1'),
+                ({}, {}, longer, 'there, with %d elements of output 0, which has 1000 in the model' % math.prod(tensors[0]['shape'])),
                 ({}, {'dump_data': 'stats'}, None, 'there, without the statistics that are asked for')):
             shutil.rmtree(self.path('dump'), ignore_errors=True)
             os.mkdir(self.path('dump'))

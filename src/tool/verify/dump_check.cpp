@@ -263,7 +263,7 @@ void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const
   if (context_.wanted != nullptr) known_.add(path);
   see(path);
   count(path, &RecordCounts::written);
-  if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
+  if (!check_file(recorder, sequence, path_text, bytes, &path))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
@@ -273,7 +273,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
   count(path, &RecordCounts::written);
   count(path, &RecordCounts::reduced);
   if (path.suffix.empty()) return add_row(path_text, bytes);
-  if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
+  if (!check_file(recorder, sequence, path_text, bytes, &path))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
@@ -389,7 +389,7 @@ bool DumpCheck::others_forget() const {
 
 /// False when the file was removed to make room.
 bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
-                           std::uint64_t bytes, std::string_view suffix) {
+                           std::uint64_t bytes, const JournalPath* path) {
   listed_.insert(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = names_.find(path_of(directory_, text));
@@ -409,12 +409,15 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
     add_file(
         FindingKind::bad_file, true, text,
         "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) + " were written");
-  } else if (const std::string problem = context_.quick ? "" : problem_of(context_.file, file, suffix);
+  } else if (const std::string problem =
+                 context_.quick ? ""
+                                : problem_of(context_.file, file, path == nullptr ? kNoFormat : path->suffix);
              !problem.empty()) {
     add_file(FindingKind::bad_file, true, text, problem);
   } else {
     ++context_.files;
     context_.bytes += bytes;
+    if (path != nullptr && context_.wanted != nullptr && !context_.quick) see_content(*path);
   }
   return true;
 }
@@ -544,7 +547,7 @@ void DumpCheck::on_never(const NeverCaptured& what) {
 /// A file that came whole and is not a record.
 void DumpCheck::check_other(const JournalLine& line) {
   constexpr std::uint32_t kNoRecorder = JournalCheck::kMostRecorders;
-  if (!check_file(kNoRecorder, 0, line.path_text, line.bytes, kNoFormat))
+  if (!check_file(kNoRecorder, 0, line.path_text, line.bytes, nullptr))
     add_file(FindingKind::removed, true, std::string(line.path_text), causes_text(kQuotaWord));
 }
 
@@ -627,25 +630,32 @@ void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
   never_.see_roles(device, parsed, inputs, outputs);
 }
 
-void DumpCheck::see_content(const std::string& path, const JournalPath& parsed) {
+void DumpCheck::see_content(const JournalPath& parsed) {
   RecordContent& content = known_.content(parsed.record);
-  const std::vector<std::string_view> parts = parts_of(parsed.suffix);
+  const bool is_record = parsed.suffix.empty();
   if (parsed.suffix.ends_with(".csv")) {
     content.statistics = true;
-  } else if (parsed.suffix.empty() &&
-             context_.file.open(path_of(directory_, path)) == RecordFile::Opened::ok) {
-    content.tensors = true;
-    RecordTensors tensors = context_.file.tensors();
-    for (RecordTensor tensor; tensors.next(tensor);) content.add(tensor.is_output, tensor.index);
-  } else if (!parsed.suffix.empty()) {
-    content.tensors = true;
-    const std::optional<std::uint64_t> index = parts.size() > 3 ? parse_decimal(parts[2]) : std::nullopt;
-    if (index) {
-      content.add(parts[1] == "output", *index);
-    } else {
-      // A name that tells its role otherwise.
-      content.roles[0] = content.roles[1] = UINT64_MAX;
+    return;
+  }
+  content.tensors = true;
+  const std::vector<std::string_view> parts = parts_of(parsed.suffix);
+  const std::optional<std::uint64_t> index = parts.size() > 3 ? parse_decimal(parts[2]) : std::nullopt;
+  if (!is_record && !index) {
+    // A name that tells its role otherwise.
+    content.roles[0] = content.roles[1] = UINT64_MAX;
+    return;
+  }
+  if (!is_record) content.add(parts[1] == "output", *index);
+  if (!is_record && !parsed.suffix.ends_with(".npy")) return;
+  RecordTensors tensors = context_.file.tensors();
+  for (RecordTensor tensor; tensors.next(tensor);) {
+    if (!is_record) {
+      tensor.is_output = parts[1] == "output";
+      tensor.index = static_cast<std::uint32_t>(*index);
     }
+    content.add(tensor.is_output, tensor.index);
+    if (tensor.has_shape)
+      content.add_size(tensor.is_output, tensor.index, tensor.shape(), tensor.original_shape(), tensor.bytes);
   }
 }
 
@@ -665,8 +675,10 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   const bool is_record =
       parse_journal_path(real_path, parsed) && parsed.timed && (!parsed.lite || !parsed.suffix.empty());
   if (is_record) see_file(path, parsed);
-  if (is_record && context_.wanted != nullptr && !context_.quick) see_content(path, parsed);
   const std::size_t listed = listed_.count(path_hash(real_path));
+  if (is_record && context_.wanted != nullptr && !context_.quick && listed == 0 &&
+      problem_of(context_.file, path_of(directory_, path), parsed.suffix).empty())
+    see_content(parsed);
   if (listed > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
   if (known_device && device->second.has_gaps && is_table(real_path))
     return count_rows(device->second, path, real_path, listed != 0);

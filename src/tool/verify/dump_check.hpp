@@ -124,7 +124,7 @@ class DumpCheck final : private JournalFindings {
   bool is_removed(std::string_view path);
   bool others_forget() const;
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
-                  std::uint64_t bytes, std::string_view suffix);
+                  std::uint64_t bytes, const JournalPath* path);
   void check_other(const JournalLine& line);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
@@ -141,8 +141,8 @@ class DumpCheck final : private JournalFindings {
   /// Notes what a line of the journal says of a record, whatever became of that.
   void see(const JournalPath& path);
   void see_file(const std::string& path, const JournalPath& parsed);
-  /// Opens the file of a record, for what of it the config wants.
-  void see_content(const std::string& path, const JournalPath& parsed);
+  /// Notes what the file of a record, which is open, has of what the config wants.
+  void see_content(const JournalPath& parsed);
   void see_rows(const std::string& path, const std::string& real_path);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,

@@ -57,7 +57,11 @@ RecordContent wanted_of(const DumpConfig& config, const ModelPlan& plan, const M
   tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     if ((bits & kLeaveOut) != 0 && RemainingTensors::leaves_out(plan, run.desc, is_output, index)) return;
     if (!may_tell(config, &model, run.desc, is_output, index)) return;
-    if (tensor.bytes != 0 && (!rows_only || has_table_row(tensor.dtype))) wanted.add(is_output, index);
+    if (tensor.bytes == 0 || (rows_only && !has_table_row(tensor.dtype))) return;
+    wanted.add(is_output, index);
+    const RunTensor& told = (is_output ? run.outputs : run.inputs)[index];
+    if (told.sized && told.quant.scheme != QuantScheme::block)
+      wanted.add_size(is_output, index, tensor.shape, tensor.original_shape, tensor.bytes);
   });
   return wanted;
 }
@@ -74,6 +78,16 @@ std::string lacking_text(const RecordContent& wanted, const RecordContent* held)
     if (lacking != 0)
       return std::string("there, without ") + (is_output ? "output " : "input ") +
              std::to_string(std::countr_zero(lacking));
+  }
+  for (const RecordContent::Size& size : wanted.sizes) {
+    for (const RecordContent::Size& there : held->sizes) {
+      if (there.is_output != size.is_output || there.index != size.index || there.elements == size.elements ||
+          there.bytes == size.bytes)
+        continue;
+      return "there, with " + count_text(there.elements, "element") + " of " +
+             (size.is_output ? "output " : "input ") + std::to_string(size.index) + ", which has " +
+             std::to_string(size.elements) + " in the model";
+    }
   }
   return {};
 }
@@ -105,6 +119,14 @@ std::string name_of(std::string_view model, std::string_view op) {
 }
 
 }  // namespace
+
+void RecordContent::add_size(bool is_output, std::uint64_t index, Shape shape, Shape original,
+                             std::uint64_t bytes) {
+  const Result<std::uint64_t> count = element_count(shape);
+  const Result<std::uint64_t> plain = original.empty() ? count : element_count(original);
+  if (count.ok() && plain.ok() && count.value() == plain.value())
+    sizes.push_back({is_output, index, count.value(), bytes});
+}
 
 std::uint64_t path_hash(std::string_view path) {
   return std::hash<std::string_view>()(path);

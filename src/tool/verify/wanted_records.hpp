@@ -34,6 +34,18 @@ struct RecordContent {
   void add(bool is_output, std::uint64_t index) {
     roles[is_output ? 1 : 0] |= std::uint64_t{1} << std::min<std::uint64_t>(index, 63);
   }
+
+  /// How much of a tensor there is.
+  struct Size {
+    bool is_output = false;
+    std::uint64_t index = 0;
+    std::uint64_t elements = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Size> sizes{};
+
+  /// Where the shape tells how many elements there are, and a format does not pad them.
+  void add_size(bool is_output, std::uint64_t index, Shape shape, Shape original, std::uint64_t bytes);
 };
 
 /// What a dump tells of, in hashes, so that it stays small.
