@@ -27,7 +27,7 @@ bool is_narrow_integer(DType dtype) {
 /// Whether integers meet real numbers, and no card says what they stand for.
 bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
   return (is_narrow_integer(integers.dtype) || integers.dtype == DType::int32) && integers.quant == nullptr &&
-         can_be_non_finite(reals.dtype);
+         (can_be_non_finite(reals.dtype) || reals.quant != nullptr);
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
@@ -162,8 +162,8 @@ void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   if (!opened) return;
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
-  if (lacks_golden_card(x, y))
-    add_remark("a card tells what mine stand for, and none what golden's do", result);
+  if (y.by_other_card) add_remark("golden's integers are taken by mine's card", result);
+  if (x.by_other_card) add_remark("mine's integers are taken by golden's card", result);
   const compare::Closer closer = detail ? compare::Closer::always : compare::Closer::where_not_finite;
   result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads, closer);
   if (const std::uint64_t alike =
@@ -275,10 +275,6 @@ class PairsCompared {
 };
 
 }  // namespace
-
-bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden) {
-  return mine.quant != nullptr && golden.quant == nullptr && mine.dtype == golden.dtype;
-}
 
 PairResults compare_pairs(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
                           const ExpectedErrors& expected) {

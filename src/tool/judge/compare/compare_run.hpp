@@ -19,9 +19,6 @@ struct PairResult {
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
-/// Whether a card says what my integers stand for, and none what golden's of the same dtype do.
-bool lacks_golden_card(const DumpTensor& mine, const DumpTensor& golden);
-
 /// In the order of the pairs.
 using PairResults = std::vector<PairResult>;
 

@@ -697,6 +697,34 @@ void join_times(DumpSide& side) {
   }
 }
 
+/// An operator that writes to its inputs has a record of them from before, and one of its outputs: both are one run of
+/// it, if the records of an operator at a step are such by turns.
+void join_halves(DumpSide& side) {
+  enum Half : std::uint8_t { kInputs = 1, kOutputs = 2 };
+  std::vector<std::uint8_t> halves(side.files.size());
+  for (const DumpTensor& tensor : side.tensors) halves[tensor.file] |= tensor.is_output ? kOutputs : kInputs;
+  if (std::find(halves.begin(), halves.end(), kInputs) == halves.end()) return;  // mostly
+  std::map<OpKey, std::vector<std::size_t>> ops;
+  for (std::size_t i = 0; i < side.files.size(); ++i) {
+    const DumpFile& file = side.files[i];
+    if (!file.is_record || halves[i] == 0) continue;
+    ops[{file.boot, file.place, file.type, file.op, file.task.value_or(0), 0, std::nullopt}].push_back(i);
+  }
+  for (auto& [op, records] : ops) {
+    std::stable_sort(records.begin(), records.end(), [&](std::size_t a, std::size_t b) {
+      return side.files[a].unix_us < side.files[b].unix_us;
+    });
+    std::size_t turns = 0;
+    while (turns < records.size() && halves[records[turns]] == (turns % 2 == 0 ? kInputs : kOutputs)) ++turns;
+    if (turns != records.size() || turns % 2 != 0) continue;
+    for (std::size_t turn = 0; turn < turns; turn += 2) {
+      DumpFile& outputs = side.files[records[turn + 1]];
+      outputs.before = records[turn];
+      outputs.unix_us = side.files[records[turn]].unix_us;
+    }
+  }
+}
+
 /// What lies `levels` above a path.
 std::string_view above(std::string_view path, int levels) {
   for (; levels != 0; --levels) path = path.substr(0, std::min(path.rfind('/'), path.size()));
@@ -782,7 +810,8 @@ void sort_tensors(DumpSide& side) {
   const auto turn = [&](const DumpTensor& tensor) {
     const DumpFile& file = side.files[tensor.file];
     const std::uint64_t when = file.unix_us == 0 ? UINT64_MAX : file.unix_us;
-    return std::tuple(file.boot, when, firsts[tensor.file], tensor.is_output, tensor.index);
+    return std::tuple(file.boot, when, firsts[file.before.value_or(tensor.file)], tensor.is_output,
+                      tensor.index);
   };
   std::stable_sort(side.tensors.begin(), side.tensors.end(),
                    [&turn](const DumpTensor& a, const DumpTensor& b) { return turn(a) < turn(b); });
@@ -839,6 +868,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   if (!part_devices(path, report, side)) return {};
   part_models(side);
   join_times(side);
+  join_halves(side);
   sort_tensors(side);
   return side;
 }

@@ -98,6 +98,7 @@ struct DumpTensor {
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
   const Quantisation* quant = nullptr;  ///< by a card; null: not known
+  bool by_other_card = false;           ///< `quant` is that of the tensor of the other side
   bool constant = false;                ///< by a card: the model holds its elements
   std::string_view name{};              ///< by a card; empty: not known
   std::uint64_t pieces = 1;             ///< of equal size, that its data lie in
@@ -120,6 +121,8 @@ struct DumpFile {
       model_id{};  ///< of a model that the dump has several of, which the place tells apart
   bool is_record = false;
   bool is_lite = false;  ///< of MindSpore Lite
+  /// The file of the inputs of an operator that was dumped before and after it, of which this one has the outputs.
+  std::optional<std::size_t> before{};
 };
 
 /// What the file tells of its operator. Refers to it.
@@ -149,7 +152,8 @@ std::string op_text(const DumpFile& file);
 /// "output 0".
 std::string role_text(const DumpTensor& tensor);
 
-/// A record is an operator at one step; so are arrays of one operator that tell the same task and time.
+/// A record is an operator at one step, or two are, of its inputs and of its outputs; so are arrays of one operator
+/// that tell the same task and time.
 using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::string, std::uint64_t,
                          std::uint64_t, std::optional<std::size_t>>;
 
@@ -160,7 +164,7 @@ inline OpKey key_of(const DumpFile& file, std::size_t number) {
           file.op,
           file.task.value_or(0),
           file.unix_us,
-          file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
+          file.is_record ? std::optional<std::size_t>(file.before.value_or(number)) : std::nullopt};
 }
 
 /// What the places of files tell apart beside the model's name and the step.

@@ -30,11 +30,17 @@ void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& 
   }
 }
 
-/// NumPy writes a dtype that it does not know as raw items: they are of the other side's dtype, if that is one.
-void take_other_dtypes(DumpSide& mine, DumpSide& golden, const TensorPairs& pairs) {
+/// NumPy writes a dtype that it does not know as raw items: they are of the other side's dtype, if that is one. Integers
+/// that only one side has a card of are taken by that card on both.
+void take_from_other(DumpSide& mine, DumpSide& golden, const TensorPairs& pairs) {
   const auto take = [](const DumpTensor& other, DumpTensor& tensor) {
     const bool is_raw = tensor.dtype == DType::undefined && tensor.form.item_bytes != 0;
     if (is_raw && info(other.dtype).npy_descr.empty()) take_dtype(other.dtype, tensor.shape, tensor);
+    if (tensor.quant != nullptr || other.quant == nullptr || other.quant->scheme == QuantScheme::block ||
+        tensor.dtype != other.dtype || (tensor.shape != other.shape && !is_uniform(*other.quant)))
+      return;
+    tensor.quant = other.quant;
+    tensor.by_other_card = true;
   };
   for (const TensorPair& pair : pairs) {
     if (!pair.mine || !pair.golden) continue;
@@ -83,27 +89,19 @@ std::string some_ops(const DumpSide& side) {
   return some_names(names, 3);
 }
 
-/// Counts the pairs of which less is compared than one may think.
-class DoubtfulPairs {
- public:
-  void add(const CompareReport& report, const PairResult& result) {
-    if (!result.comparison || result.comparison->summary_distance) return;
-    const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
-    const DumpTensor& golden = report.golden.tensors[*result.pair.golden];
-    uncarded_ += lacks_golden_card(mine, golden) ? 1 : 0;
-  }
-
-  void tell(const SearchReport& search) const {
-    if (uncarded_ != 0)
-      search.note(
-          "a card tells what the integers of " + count_text(uncarded_, "tensor") +
-          " of mine stand for, and golden's are taken as they are stored; '--golden-model CARD' tells "
-          "what those stand for");
-  }
-
- private:
-  std::uint64_t uncarded_ = 0;
-};
+/// Says of how many tensors the integers are taken by the card of the other side.
+void tell_other_cards(const CompareReport& report, const SearchReport& search) {
+  const auto tell = [&](const DumpSide& side, const char* whose, const char* other, const char* option) {
+    const auto count = std::count_if(side.tensors.begin(), side.tensors.end(),
+                                     [](const DumpTensor& tensor) { return tensor.by_other_card; });
+    if (count == 0) return;
+    search.note("no card tells what the integers of " +
+                count_text(static_cast<std::uint64_t>(count), "tensor") + " of " + whose +
+                " stand for: they are taken by that of " + other + "; '" + option + " CARD' tells another");
+  };
+  tell(report.mine, "mine", "golden", "--model");
+  tell(report.golden, "golden", "mine", "--golden-model");
+}
 
 DumpSide read_dump(ExtractedImage& image, const std::string& path, const SearchReport& search,
                    std::optional<std::uint32_t> boot, std::string& there) {
@@ -265,7 +263,7 @@ bool DumpComparison::read_expected(const SearchReport& search) {
 
 void DumpComparison::compare(bool detail) {
   const TensorPairs pairs = pair_tensors(mine_, golden_, pairing_);
-  take_other_dtypes(mine_, golden_, pairs);
+  take_from_other(mine_, golden_, pairs);
   results_ = compare_pairs(mine_, golden_, pairs, detail, errors_);
 }
 
@@ -274,7 +272,7 @@ std::optional<CompareReport> DumpComparison::compare_expected(bool detail,
   if (expected_.tensors.empty()) return std::nullopt;
   const TensorPairs pairs =
       pair_tensors(mine_, expected_, {.by_order = pairing_.by_order, .align = pairing_.align});
-  take_other_dtypes(mine_, expected_, pairs);
+  take_from_other(mine_, expected_, pairs);
   expected_results_ = compare_pairs(mine_, expected_, pairs, detail);
   return CompareReport{mine_, expected_, expected_results_, measures, thresholds_};
 }
@@ -294,10 +292,8 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
                                       [](const DumpTensor& tensor) { return !tensor.is_output; });
   bool good = true;
   std::uint64_t problems = 0, inputs = 0;
-  DoubtfulPairs doubtful;
   for (const PairResult& result : report.results) {
     if (!result.pair.mine) continue;
-    doubtful.add(report, result);
     if (!has_inputs && !report.mine.tensors[*result.pair.mine].is_output) {
       ++inputs;
     } else if (!result.comparison) {
@@ -309,7 +305,7 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
   }
   if (problems > kMostProblems)
     search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
-  doubtful.tell(search);
+  tell_other_cards(report, search);
   if (inputs != 0)
     search.note("the golden dump has outputs alone: " + count_text(inputs, "input") + " of mine " +
                 (inputs == 1 ? "is" : "are") + " not compared");

@@ -196,7 +196,7 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
   const VerdictReport verdicts(report);
   Judgement answer = judge_first(report, verdicts);
   if (expected != nullptr) weigh_expected(*expected, verdicts, answer);
-  CountedTensors mine, golden, failed, unscaled, turned;
+  CountedTensors mine, golden, failed, unscaled, turned, by_other;
   bool paired = false;
   for (const PairResult& result : report.results) {
     const bool known =
@@ -212,10 +212,14 @@ Judgement judge_against_golden(const CompareReport& report, const CompareReport*
     if (!result.pair.golden) mine.add(report.mine, tensor);
     if (result.pair.golden && !result.comparison) failed.add(report.mine, tensor, result.problem);
     if (result.unscaled) unscaled.add(report.mine, tensor);
+    if (tensor.by_other_card ||
+        (result.pair.golden && report.golden.tensors[*result.pair.golden].by_other_card))
+      by_other.add(report.mine, tensor);
     if (result.remark.starts_with("taken as ")) turned.add(report.mine, tensor, result.remark);
   }
   if (verdicts.headline().empty() && answer.headline.empty()) name_odd_tensors(report, verdicts, answer);
   turned.tell("in another layout than golden's", answer.others);
+  by_other.tell("of integers taken on both sides by the card of one", answer.others);
   mine.tell("of mine without golden", answer.unjudged);
   golden.tell("of golden without mine", answer.unjudged);
   failed.tell("could not be compared", answer.unjudged);
