@@ -1146,6 +1146,27 @@ class Compare(Case):
             self.assertIn("'--step x': 'x' is no step", self.run_tool(command, 'mine', '-g', 'golden', '--step', 'x', expect=2)[1])
             self.assertIn('--step STEPS', self.run_tool(command, '--help')[0])
 
+    def test_what_is_said_to_differ_is_printed_so(self):
+        def put(side, value, descr='<f4', model='net', role='output'):
+            self.write('%s/20260131130559/0/%s/1/0/Add.m.0.0.1000.%s.0.npy' % (side, model, role), npy(descr, [1], value))
+
+        for model in ('net_a', 'net_b'):
+            put('mine', floats(1), model=model)
+        put('golden', floats(1), model='c')
+        self.assertIn("'m' is at 'net_a/0', 'net_b/0', and the golden one at 'c/0'", self.run_tool('compare', 'mine', 'golden', expect=1)[1])
+        put('a', floats(1), role='input')
+        put('b', floats(1))
+        self.assertIn("the role and index of a golden one of 'm'", self.run_tool('compare', 'a', 'b', expect=1)[1])
+        for descr, code, values, said in (('<f4', '<f', (1.0000001, 1), r'1\.0000001\d* for 1\b'), ('<u8', '<Q', (2 ** 63 + 1, 2 ** 63), ', 1 apart'),
+                                          ('<c8', '<2f', ((1, 1), (1, -1)), ', 2 apart')):
+            for side, value in zip('cd', values):
+                put(side, struct.pack(code, *(value if isinstance(value, tuple) else (value,))), descr)
+            for command in (('compare', 'c', 'd'), ('why', 'c', '-g', 'd')):
+                self.assertRegex(self.run_tool(*command, '--limits', 'max_abs=0', expect=1)[0], said)
+        self.assertRegex(self.run_tool('compare', 'c', 'd', '--limits', 'max_abs=1.9999999', expect=1)[0], r'max_abs 2 > 1\.9999999')
+        card = self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'ops': [{'name': 'other', 'type': 'Add'}]}))
+        self.assertIn('the card that is named has no operator of mine', self.run_tool('compare', 'c', 'c', '--model', card)[1])
+
     def test_the_byte_order_mark_of_a_mapping_and_files_that_nothing_reads(self):
         name = 'Relu.op.0.0.1589195081588018.output.0.npy'
         self.write('mine/mapping.csv', '\ufeff123,' + name + '\n')

@@ -33,6 +33,19 @@ std::string number_text(double number) {
   return text;
 }
 
+std::string apart_text(double number, double other, std::string_view word) {
+  constexpr int kMostDigits = 17;
+  std::string text = number_text(number), behind = number_text(other);
+  for (int digits = 7; text == behind && number != other && digits <= kMostDigits; ++digits) {
+    char buffer[32];
+    for (std::string* const to : {&text, &behind}) {
+      std::snprintf(buffer, sizeof buffer, "%.*g", digits, to == &text ? number : other);
+      *to = buffer;
+    }
+  }
+  return text.append(word) + behind;
+}
+
 std::string shape_text(Shape shape) {
   std::string text = "[";
   for (const Dim dim : shape) {

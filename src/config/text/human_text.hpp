@@ -18,6 +18,9 @@ std::string count_text(std::uint64_t count, std::string_view singular);
 /// A number with up to 6 significant digits.
 std::string number_text(double number);
 
+/// "2 for 1", with as many digits as tell them apart.
+std::string apart_text(double number, double other, std::string_view word = " for ");
+
 /// "[1,3,224,224]", "[]" for a scalar.
 std::string shape_text(Shape shape);
 

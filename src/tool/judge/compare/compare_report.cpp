@@ -140,16 +140,6 @@ class Farthest {
   std::size_t count_ = 0;
 };
 
-/// "2 for 1", with as many digits as tell them apart.
-std::string apart_text(double mine, double golden) {
-  std::string text = number_text(mine), other = number_text(golden);
-  if (text == other && mine != golden) {
-    text = JsonWriter().real(mine).take();
-    other = JsonWriter().real(golden).take();
-  }
-  return text + " for " + other;
-}
-
 std::vector<std::string> ranking_row(const CompareReport& report, const PairResult& result) {
   const Comparison& c = *result.comparison;
   const DumpTensor& tensor = report.mine.tensors[*result.pair.mine];
@@ -159,8 +149,7 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
   char equal[32];
   std::snprintf(equal, sizeof equal, "%.2f%%", percent);
   std::string at = "-";
-  if (c.max_absolute_at)
-    at = position_text(*c.max_absolute_at, result.shape) + " " + apart_text(c.x_at_max, c.y_at_max);
+  if (c.max_absolute_at) at = position_text(*c.max_absolute_at, result.shape) + " " + farthest_text(c);
   return {printable(report.tensor_name(result)),
           (file.boot ? "boot " + std::to_string(*file.boot) + " " : std::string()) +
               (file.place.empty() ? "-" : printable(file.place)),
@@ -242,13 +231,21 @@ std::string CompareReport::tensor_name(const PairResult& result) const {
          std::to_string(tensor.index);
 }
 
+std::string farthest_text(const compare::Comparison& comparison) {
+  std::string text = apart_text(comparison.x_at_max, comparison.y_at_max);
+  // Magnitudes of complex numbers, and integers beyond 2^53.
+  if (comparison.x_at_max == comparison.y_at_max && comparison.max_absolute_error > 0)
+    text += ", " + number_text(comparison.max_absolute_error) + " apart";
+  return text;
+}
+
 std::string broken_limits(const CompareReport& report, const PairResult& result) {
   std::string limits;
   for (const Threshold& threshold : report.limits_of(result)) {
     if (threshold.kept_by(*result.comparison)) continue;
     limits += (limits.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " +
-              number_text(threshold.measure->value(*result.comparison)) +
-              (threshold.measure->larger_is_better ? " < " : " > ") + number_text(threshold.limit);
+              apart_text(threshold.measure->value(*result.comparison), threshold.limit,
+                         threshold.measure->larger_is_better ? " < " : " > ");
   }
   const std::uint64_t count = unlike(*result.comparison);
   if (limits.empty() && count != 0)

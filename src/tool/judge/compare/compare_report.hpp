@@ -26,6 +26,9 @@ struct CompareReport {
   std::string tensor_name(const PairResult& result) const;  ///< "conv1:output:0"
 };
 
+/// The two elements that are farthest apart, as "3.2 for 1.6".
+std::string farthest_text(const compare::Comparison& comparison);
+
 /// The limits that the comparison does not keep, as "cosine 0.5 < 0.99".
 std::string broken_limits(const CompareReport& report, const PairResult& result);
 

@@ -186,7 +186,7 @@ class Distance {
     const double by = unit > 0 ? unit : std::fabs(*golden);
     const double apart = std::fabs(*mine - *golden) / by;
     note(std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart,
-         std::string(name) + ' ' + number_text(*mine) + " for " + number_text(*golden));
+         std::string(name) + ' ' + apart_text(*mine, *golden));
   }
 
   void add_count(const CountColumn& column) {
@@ -903,7 +903,7 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     any = any || found != nullptr;
     if (found != nullptr) found->meet(identity_of(file));
   }
-  std::size_t ambiguous = 0;
+  std::size_t ambiguous = 0, carded_count = 0;
   std::string other_tasks;
   if (!any) return {};  // mostly
   for (DumpFile& file : side.files) {
@@ -921,6 +921,7 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     if (found != nullptr && found->is_ambiguous(identity_of(file)) && ++ambiguous != 0)
       other_tasks = found->other_tasks();
     if (carded == nullptr) return true;
+    ++carded_count;
     take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
     tensor.name = carded->name;
@@ -928,6 +929,8 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
     return true;
   });
+  if (card != nullptr && carded_count + ambiguous == 0)
+    return "the card that is named has no operator of " + std::string(whose) + ": nothing of it is used";
   if (ambiguous == 0) return {};
   return "ambiguous: several operators of the card may be that of " + count_text(ambiguous, "tensor") +
          " of " + whose + ", by name, type and task, so nothing that it tells is used there" + other_tasks;

@@ -82,9 +82,9 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most =
   return names.size() <= most ? text : text + " and " + std::to_string(names.size() - most) + " more";
 }
 
-std::string some_ops(const DumpSide& side) {
+std::string some_of(const DumpSide& side, const std::string DumpFile::*text) {
   std::vector<std::string> names;
-  for (const DumpTensor& tensor : side.tensors) names.push_back(side.files[tensor.file].op);
+  for (const DumpTensor& tensor : side.tensors) names.push_back(side.files[tensor.file].*text);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return some_names(names, 3);
 }
@@ -280,8 +280,17 @@ std::optional<CompareReport> DumpComparison::compare_expected(bool detail,
 std::string no_pair_text(const CompareReport& report) {
   const std::string unlike = unlike_places(report.mine, "mine", report.golden, "the golden dump");
   if (!unlike.empty()) return unlike;
-  return "no tensor of mine has the name, role and index of a golden one: mine has " + some_ops(report.mine) +
-         ", the golden dump " + some_ops(report.golden) +
+  const std::string mine = some_of(report.mine, &DumpFile::op),
+                    golden = some_of(report.golden, &DumpFile::op);
+  const std::string place = some_of(report.mine, &DumpFile::place),
+                    other = some_of(report.golden, &DumpFile::place);
+  if (mine == golden && place != other)
+    return "no tensor of mine has the model, step, role and index of a golden one: " + mine + " is at " +
+           place + ", and the golden one at " + other +
+           "; name the directory of one model of each, as DUMP/TIME/DEVICE/MODEL";
+  if (mine == golden) return "no tensor of mine has the role and index of a golden one of " + mine;
+  return "no tensor of mine has the name, role and index of a golden one: mine has " + mine +
+         ", the golden dump " + golden +
          "; '--map FILE' says what is called how, '--align' takes operators by what they are like, '--by-order' by "
          "their turn";
 }

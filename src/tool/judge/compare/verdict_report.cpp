@@ -238,8 +238,11 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
         return my_tensor(result).quant == nullptr;
       });
       return output + "; its error is " + number_text(op.growth()) +
-             " times what that of its inputs accounts for, and " + number_text(kOwnGrowth) +
-             " times would prove it" + (unscaled ? "; no card tells the steps of its integers" : "");
+             " times what that of its inputs accounts for, and " +
+             (op.growth() < kOwnGrowth        ? number_text(kOwnGrowth) + " times would prove it"
+              : op.output_error <= op.healthy ? "a healthy operator of its dtypes may add as much"
+                                              : "that is no proof here") +
+             (unscaled ? "; no card tells the steps of its integers" : "");
     }
   }
 }

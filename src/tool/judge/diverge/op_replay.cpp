@@ -352,8 +352,7 @@ std::string error_text(const OutputError& error, Shape dims) {
                      (by_share                           ? " a step off"
                       : error.op_class == OpClass::exact ? " wrong"
                                                          : " beyond the limit") +
-                     ", the worst " + number_text(error.device) + " for " + number_text(error.expected) +
-                     " at " + shape_text(place);
+                     ", the worst " + apart_text(error.device, error.expected) + " at " + shape_text(place);
   if (error.limit != 0) text += ", which may be " + number_text(error.limit) + " off";
   return text;
 }

@@ -62,7 +62,7 @@ class OpEvidence {
     if (!equal) line += measures_text(report_, result);
     if (!equal && comparison.max_absolute_at)
       line += "; farthest at " + position_text(*comparison.max_absolute_at, result.shape) + ", " +
-              number_text(comparison.x_at_max) + " for " + number_text(comparison.y_at_max);
+              farthest_text(comparison);
     lines_.push_back(line);
     if (equal || !(diverges || report_.mine.tensors[*result.pair.mine].is_output)) return;
     std::string kind = error_shape(report_, result, share());
