@@ -1130,6 +1130,10 @@ class Compare(Case):
             put(side, {1: 1}, 'Mul')
             put(side, {1: 1}, 'Add')
         self.assertIn('2 operators: 2 agree', self.run_tool('compare', 'a', 'b')[0])
+        put('graphs', {1: 1, 2: 2})  # of operators of their own
+        os.rename(self.path('graphs/20260131130559/0/net/2/0/Mul.m.0.0.1000.output.0.npy'),
+                  self.path('graphs/20260131130559/0/net/2/0/Mul.n.0.0.1000.output.0.npy'))
+        self.assertIn('1 equal, 0 diverging, 1 without', self.run_tool('compare', 'graphs', 'graphs/20260131130559/0/net/1', expect=1)[0])
 
     def test_steps_are_chosen_as_by_the_other_commands(self):
         for side in ('mine', 'golden'):

@@ -771,23 +771,37 @@ bool part_devices(const std::string& path, const SearchReport& report, DumpSide&
   return true;
 }
 
-/// Models of one name, as a program has that loads one twice, are told apart in the places of their files.
+/// Models of one name that have operators of one name and type at one step, as a program has that loads one twice, are
+/// told apart in the places of their files; graphs of MindSpore's that share none are not.
 void part_models(DumpSide& side) {
-  std::map<std::pair<std::optional<std::uint32_t>, std::string>, std::uint64_t> ids;
-  std::set<std::string, std::less<>> models;
-  for (const DumpFile& file : side.files) {
+  std::map<std::string_view, std::uint64_t> any;
+  std::map<std::tuple<std::optional<std::uint32_t>, std::string_view, std::string_view, std::string_view>,
+           std::uint64_t>
+      ids;
+  std::set<std::string, std::less<>> several, models;
+  const auto place_of = [](const DumpFile& file) {
     const std::optional<RecordPlace> place = parse_record_place(above(file.path, 1));
-    if (!place || !place->has_model_id) continue;
-    const auto [id, is_new] = ids.emplace(std::pair(file.boot, file.place), place->model_id);
-    if (id->second != place->model_id) models.emplace(place->model);
+    return place && place->has_model_id ? place : std::nullopt;
+  };
+  for (const DumpFile& file : side.files) {
+    const std::optional<RecordPlace> place = place_of(file);
+    if (place && any.emplace(place->model, place->model_id).first->second != place->model_id)
+      several.emplace(place->model);
+  }
+  for (const DumpFile& file : side.files) {
+    const std::optional<RecordPlace> place = several.empty() ? std::nullopt : place_of(file);
+    if (!place || !several.contains(place->model)) continue;
+    const auto first = ids.emplace(std::tuple(file.boot, std::string_view(file.place),
+                                              std::string_view(file.type), std::string_view(file.op)),
+                                   place->model_id);
+    if (first.first->second != place->model_id) models.emplace(place->model);
   }
   if (models.empty()) return;
   side.has_ids = true;
   for (DumpFile& file : side.files) {
-    const std::optional<RecordPlace> place = parse_record_place(above(file.path, 1));
+    const std::optional<RecordPlace> place = place_of(file);
     const std::size_t slash = file.place.rfind('/');
-    if (!place || !place->has_model_id || !models.contains(place->model) || slash == std::string::npos)
-      continue;
+    if (!place || !models.contains(place->model) || slash == std::string::npos) continue;
     file.model_id = place->model_id;
     file.place.insert(slash, " of id " + std::to_string(place->model_id));
   }
