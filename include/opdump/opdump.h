@@ -359,7 +359,7 @@ opdump_status opdump_end_step(opdump_recorder* recorder);
 
 /** `name_bytes` as the options have it, 128 for their 0. Without `faults`. */
 #define OPDUMP_SESSION_BYTES(name_bytes) \
-  (OPDUMP_BYTES_(11520u, 9344u, 2048u, 1856u, 1504u) + 6u * (name_bytes))
+  (OPDUMP_BYTES_(11584u, 9408u, 2064u, 1872u, 1520u) + 6u * (name_bytes))
 /** Of a recorder without `known_heads`. */
 #define OPDUMP_RECORDER_BYTES(ring_bytes, max_tensors)          \
   (OPDUMP_BYTES_(184u, 144u, 144u, 128u, 128u) + (ring_bytes) + \

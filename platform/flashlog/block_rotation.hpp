@@ -109,6 +109,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
         if (!prepared) move_objects(block_ + 1, block + 1);
       }
       block_ = block;
+      --free_;
       return true;
     }
     stuck_ = Status::io_error;
@@ -201,6 +202,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
       if (from != nullptr) failures_ = 0;
       return true;
     }
+    if (block != block_) --free_;
     // A block that is not remembered would be tried again.
     if (retired_count_ == kMaxRetired) {
       cursor_ = block;

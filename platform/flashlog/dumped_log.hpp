@@ -69,21 +69,25 @@ class DumpedLog : public EntryStream {
       }
     }
     if (unreadable > count) return Status::io_error;
+    // Where no block is taken the rotation comes to that one too.
+    free_ = sequence_ == 0;
     sequence_ = last_sequence_ += unreadable * kUnreadableNumbers;
     boot_ = sequence_ + 1;
+    found_ = cursor_;
+    while (look_beyond() < BlockUse::taken) ++free_;
     stuck_ = Status::ok;
     return Status::ok;
   }
 
   /// `too_many_objects` when kMaxOpenObjects are open; `name_too_long` when directory and file together
-  /// exceed a quarter of a block; `invalid_argument` for an empty file name.
+  /// exceed a quarter of a block; `invalid_argument` for an empty file name; `no_space` as for `append`.
   Result<ObjectId> begin(const ObjectName& name) override {
     std::uint32_t slot = kMaxOpenObjects;
     Status status = Status::too_many_objects;
     while (slot-- != 0) {
       Object& object = objects_[slot];
       if (is_open(object)) continue;
-      status = refer_to(name, false);
+      status = may_have(0, 0) ? refer_to(name, false) : Status::no_space;
       if (status != Status::ok) break;
       // Each slot has numbers of its own, so no two open objects share one.
       const std::uint32_t number =
@@ -99,7 +103,8 @@ class DumpedLog : public EntryStream {
     return status;
   }
 
-  /// `no_space` when the part or the object's share of it is full, `io_error` when no other block works any more.
+  /// `no_space` when the part, but for what FlashLog keeps for journals, or the object's share of it is full,
+  /// `io_error` when no other block works any more.
   [[nodiscard]] Status append(ObjectId id, std::span<const Bytes> parts) override {
     return add(Kind::data, id, &parts);
   }
@@ -138,10 +143,16 @@ class DumpedLog : public EntryStream {
   /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no lines.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (build::kLean && !build::kJournal) return Status::not_supported;
+    const std::size_t bytes = size_of(parts.data(), parts.size());
+    if (!build::kLean) {
+      const ObjectFacts facts = name.facts;
+      const bool is_rows = facts.kind == ObjectKind::table;
+      if ((is_rows || (facts.is_spare && at_ > geometry().block_bytes / 2)) &&
+          !may_have(0, is_rows ? bytes : 0))
+        return Status::no_space;
+    }
     const Status status = refer_to(name, true);
-    return status == Status::ok
-               ? write(entry_of(Kind::lines, 0), parts.data(), size_of(parts.data(), parts.size()))
-               : status;
+    return status == Status::ok ? write(entry_of(Kind::lines, 0), parts.data(), bytes) : status;
   }
 
   /// Programs what the page holds, filled up to a granule, and syncs the device.
@@ -244,10 +255,20 @@ class DumpedLog : public EntryStream {
     return slot < kMaxOpenObjects && is_open(objects_[slot]) ? &objects_[slot] : nullptr;
   }
 
-  /// Whether an object may have `bytes` bytes.
-  bool may_have(std::uint32_t bytes) const {
-    return options_.policy == Policy::stop_when_full || bytes == 0 ||
-           (bytes - 1) / geometry().block_bytes < geometry().block_count / 2;
+  /// What a log that keeps what it has leaves free for journals, beside a block.
+  static constexpr std::uint32_t kForJournals = build::kLean ? 512 : 2048;
+
+  /// Whether `more` bytes may be added of an object that has `bytes` then. A log that keeps what it has leaves a
+  /// block free behind them, and `kForJournals`.
+  OPDUMP_APART bool may_have(std::size_t bytes, std::size_t more) const {
+    std::size_t blocks = geometry().block_count / 2;
+    if (options_.policy == Policy::stop_when_full) {
+      if (!build::kJournal) return true;
+      blocks = free_;
+      bytes = more + kForJournals;
+      if (!build::kLean) bytes += more / 32;
+    }
+    return bytes == 0 || (bytes - 1) / geometry().block_bytes < blocks;
   }
 
   /// Adds `parts` to an object, or ends it if they are null.
@@ -261,7 +282,7 @@ class DumpedLog : public EntryStream {
       part = parts->data();
       bytes = size_of(part, parts->size());
       const std::uint32_t total = object->bytes + static_cast<std::uint32_t>(bytes);
-      if (total - object->bytes != bytes || total < bytes || !may_have(total)) object->begun = kLost;
+      if (total - object->bytes != bytes || total < bytes || !may_have(total, bytes)) object->begun = kLost;
       if (object->begun == kLost) return Status::no_space;
       if (bytes == 0) return Status::ok;
       object->bytes = total;

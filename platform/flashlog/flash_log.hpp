@@ -23,6 +23,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// object may take half of the part: `no_space` beyond that, so that it cannot push out all the others; an
 /// open object whose first byte is about to be overwritten fails likewise.
 ///
+/// *stop_when_full* keeps what is there, and leaves its last block, or blocks of 2 KiB together (512 bytes in a small
+/// build), to journals: so they tell what is refused, of each recorder the first records by their names and the
+/// others together (DrainLedger). A boot takes a block at least; one that finds none that is free has no journal.
+///
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
 /// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
 /// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
@@ -39,8 +43,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// `finalize_some` erases one block at most, and none if the next one is prepared. Each block that fails
 /// costs the call in which it does one erase and two programs more. Of reads, a block that is entered
 /// prepared costs as many as it has bytes, in pieces of 16, as it must be blank, and the next header one for
-/// each prepared block. `mount` reads twice from each block. With `verify` what is programmed or erased is
-/// read as well. A FedDevice feeds a watchdog meanwhile.
+/// each prepared block. `mount` reads twice from each block, and once more from each that is free. With `verify`
+/// what is programmed or erased is read as well. A FedDevice feeds a watchdog meanwhile.
 ///
 /// *Erases at a time of the caller's choice.* With an `Options::erase_budget` of 0 no call erases but
 /// `erase_ahead`, and a drain that is bounded never waits for an erase:

@@ -13,7 +13,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// What happens when every block is in use.
 enum class Policy : std::uint8_t {
-  stop_when_full,    ///< what is there stays; new bytes are refused with `no_space`
+  stop_when_full,    ///< what is there stays; new bytes are refused with `no_space`, journals' lines last
   overwrite_oldest,  ///< the block written longest ago is erased
 };
 
@@ -33,6 +33,7 @@ struct LogSetup {
   Options options_;
   Status stuck_;               // why nothing can be written any more
   const std::uint8_t format_;  // as in BlockHeader
+  std::uint16_t free_ = 0;     // blocks that can be taken and hold nothing
 };
 
 /// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for each.

@@ -75,7 +75,7 @@ Seen live_often(const Geometry& part, bool ahead, std::uint32_t bad, std::uint32
                               .erases_ahead = ahead,
                               .verify = random() % 3 == 0};
     DrainingFirmware firmware(setup, &flash);
-    CHECK(firmware.mount_reads <= 2 * (part.block_count + 1));
+    CHECK(firmware.mount_reads <= 3 * (part.block_count + 1));
     live(firmware, ahead, random, seen);
     flash = firmware.flash;
     flash.cut();

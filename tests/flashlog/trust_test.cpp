@@ -118,11 +118,13 @@ TEST_CASE("flash log: what cannot be read for a while is not erased") {
         Boot boot(flash, {.policy = policy});
         REQUIRE(boot.log.mount() == Status::ok);
         // Blocks are free, so nothing has to go.
-        for (int i = 0; i < 14; ++i)
+        // One that keeps what it has leaves room for journals.
+        const std::uint32_t more = policy == Policy::stop_when_full ? 7 : 14;
+        for (std::uint32_t i = 0; i < more; ++i)
           REQUIRE(boot.put("d", "new" + std::to_string(i), std::string(100, 'n')) == Status::ok);
         REQUIRE(boot.log.sync() == Status::ok);
         flash.fail_reads(block, 0);
-        CHECK(committed(flash) == records + 14);
+        CHECK(committed(flash) == records + more);
       }
     }
   }

@@ -108,9 +108,12 @@ class SmallCode(tool_case.Case):
     def test_a_part_that_is_full(self):
         written, _, lost, status = self.make('full')
         self.assertTrue(lost)
-        self.assertEqual(status, 'no space left')
+        self.assertEqual(status, 'ok')
         dump = self.extract()
-        self.assertIn('not_final', self.verify(dump, 1)[0])
+        findings, answer = self.verify(dump, 1)
+        self.assertEqual(list(findings), ['gap'])
+        self.assertEqual([(one['closed'], one['written'], one['lost']) for one in answer['journals']],
+                         [(True, written, lost)])
         self.assertEqual(len(self.files(dump)), written)
 
     def test_a_part_that_keeps_the_newest(self):

@@ -78,6 +78,11 @@ class Storage(StorageCase):
         self.assertRegex(out, r'lost     \d+\n')
         out, _ = self.run_tool('extract', 'storage.img', '--list')
         self.assertRegex(out, r'(?s)boot 1\n.*conv0')
+        self.run_tool('extract', 'storage.img', '-o', 'out')
+        answer = json.loads(self.run_tool('verify', 'out', '--json', expect=1)[0])
+        self.assertLessEqual({f['kind'] for f in answer['findings'] if f['wrong']}, {'lost', 'gap', 'by_op'})
+        self.assertEqual([(one['closed'], one['written'] + one['lost']) for one in answer['journals']],
+                         [(True, 180)] * 2)
 
     def test_check_tells_the_storage_and_how_long_it_lasts(self):
         self.make()

@@ -25,6 +25,7 @@ struct ObjectFacts {
   ObjectKind kind = ObjectKind::extra;
   /// Bytes of `directory` that name the dump's own, which ends in YYYYMMDDHHMMSS; 0: it has no directory of its own.
   std::uint8_t dump_bytes = 0;
+  bool is_spare = false;      ///< lines of a journal that give way to others where room is short
   std::uint32_t load = 0;     ///< which loading of a model the operator is of; 0: none
   std::uint64_t step = 0;     ///< of that model
   std::uint64_t unix_us = 0;  ///< the time in the file's name; 0: none

@@ -223,8 +223,11 @@ class HistoryOut final : public TapeVisitor {
     if constexpr (!build::kLean) {
       FactsHead head;
       std::memcpy(&head, names_->facts, sizeof head);
-      name.facts = ObjectFacts{static_cast<ObjectKind>(head.kind), head.dump_bytes, head.load, head.step,
-                               head.unix_us};
+      name.facts = ObjectFacts{.kind = static_cast<ObjectKind>(head.kind),
+                               .dump_bytes = head.dump_bytes,
+                               .load = head.load,
+                               .step = head.step,
+                               .unix_us = head.unix_us};
       if (head.dump_bytes <= directory.size()) directory_of_dump_ = head.dump_bytes;
     }
     return name;

@@ -114,6 +114,7 @@ struct DescribedChunks {
     ledger.digests.clear();
     const DumpTarget& target = ledger.targets[waiting.target()];
     const Result<std::uint64_t> written = ledger.reduction->flush(*ledger.sink, target);
+    ledger.tell_held(waiting.slot(), ledger.stream_of(waiting.slot()), waiting.first());
     if (written.ok()) {
       ledger.counts_of(waiting.target()).add(DumpCount::written, waiting.count());
       ledger.journal.digests(target, waiting.slot(), waiting.first(), waiting.last(), written.value());
@@ -137,6 +138,9 @@ struct DescribedChunks {
     if (whole) {
       ledger.end_record(slot, stream, name);
     } else {
+      // It is to be told of by its name.
+      ledger.tell_held(slot, stream, record.head().sequence);
+      stream.told = 0;
       ledger.journal.begun(ledger.targets[stream.target], slot, record.head().sequence, name);
     }
   }
@@ -186,7 +190,7 @@ struct DescribedChunks {
           });
     }
     if (status == Status::ok) {
-      ledger.counts_of(stream.target).add_one(DumpCount::written);
+      ledger.count_written(slot, stream);
       if (head.cause != Status::ok) {
         ledger.journal.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
       } else if (has_table(target.form.layout)) {
@@ -220,7 +224,7 @@ struct DescribedChunks {
           });
     }
     if (status == Status::ok) {
-      ledger.counts_of(stream.target).add_one(DumpCount::written);
+      ledger.count_written(slot, stream);
       ledger.journal.written(target, slot, record.head().sequence, bytes, name);
     } else {
       ledger.note_failure(stream, status);
@@ -260,7 +264,7 @@ struct DescribedChunks {
     OverflowReport report;
     if (body.size() != sizeof report) return;
     std::memcpy(static_cast<void*>(&report), body.data(), sizeof report);
-    const bool ends_record = stream.state != State::idle;
+    const bool ends_record = stream.state > State::held;
     if (!ends_record) reach(ledger, slot, stream, record.head(), gap);
     RecordWriter writer;
     DrainLedger::ToldName name;

@@ -74,15 +74,24 @@ struct DrainLedger {
   static constexpr bool kCountsRecords = build::kJournal || build::kDegrade;
   static constexpr bool kDigests = build::kStatistics && !build::kLean;
 
-  enum class State : std::uint8_t { idle, writing, discarding };
+  enum class State : std::uint8_t { idle, held, writing, discarding };
+
+  /// Losses of a stream, one after another, for which a sink has no room: the first ones get a line each, then one
+  /// line tells as many as were told so far. So the journal of a dump that is full hardly grows, and one that ends
+  /// untimely there tells of half of them at least. A lean journal does so with all losses of the sink.
+  static constexpr unsigned kNamedBits = sizeof(void*) > 4 ? 5 : 3;
+  static constexpr unsigned kMostNamed = 1u << kNamedBits;
 
   struct Stream {
-    State state = State::idle;  // of record `expected - 1`
+    State state = State::idle;  // of record `expected - 1`; `held`: there is none, and losses are held
     std::uint8_t target = Targets::kNone;
     Status failure = Status::ok;
     std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
     /// Sequence number that comes next if nothing is lost.
     [[no_unique_address]] Maybe<kCountsRecords, std::uint32_t> expected{0u};
+    [[no_unique_address]] Maybe<build::kJournal, std::uint32_t, 1> told_to{0u};
+    LossCauses held = 0;              // of losses from `told_to` on, which wait to be told
+    std::uint8_t told = 0;            // lines of losses, one after another, that end at `told_to`
     const std::byte* rest = nullptr;  // what is left of the ring's oldest chunk, if not all
     RecordWriter writer;
     [[no_unique_address]] Maybe<!build::kLean, KnownHeads> heads;
@@ -115,14 +124,14 @@ struct DrainLedger {
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
   void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
     if (drop_interrupted(stream, record.head())) return;
-    if (stream.state != State::idle) end_unfinished(slot, stream, gap.causes);
+    end_unfinished(slot, stream, gap.causes);
     reach(slot, stream, record.head(), gap);
   }
 
   /// Drops the unfinished record without a word where it is the one of `head`, reduced, or once more after a crash.
   bool drop_interrupted(Stream& stream, const RecordHead& head) {
     const bool had_begun =
-        kCountsRecords && stream.state != State::idle && head.sequence == stream.expected - 1;
+        kCountsRecords && stream.state > State::held && head.sequence == stream.expected - 1;
     if (!had_begun) return false;
     if (stream.state == State::writing) stream.writer.abort();
     stream.state = State::idle;
@@ -139,7 +148,10 @@ struct DrainLedger {
   /// `next`: sequence number of what comes from there.
   void switch_target(std::size_t slot, Stream& stream, std::uint8_t target, std::uint32_t next) {
     if (stream.target == target) return;
-    if (stream.target != Targets::kNone) journal.to(targets[stream.target], slot, stream.expected);
+    if (stream.target != Targets::kNone) {
+      tell_held(slot, stream, stream.expected);
+      journal.to(targets[stream.target], slot, stream.expected);
+    }
     stream.target = target;
     if (target != Targets::kNone) journal.from(targets[target], slot, next);
   }
@@ -160,20 +172,43 @@ struct DrainLedger {
     if (!build::kJournal || next - stream.expected + 1 < 2) return;
     if constexpr (build::kLeanJournal) {
       // Of what is lost before a target's first record its counts tell.
-      if (stream.target == otherwise)
-        journal.gap(targets[otherwise], slot, stream.expected, next - 1, gap.causes);
+      if (stream.target == otherwise) add_gap(slot, stream, next, gap.causes);
       return;
     }
     switch_target(slot, stream, target_of(gap, otherwise), stream.expected);
-    if (stream.target != Targets::kNone)
-      journal.gap(targets[stream.target], slot, stream.expected, next - 1, gap.causes);
+    if (stream.target != Targets::kNone) add_gap(slot, stream, next, gap.causes);
     stream.expected = next;
   }
 
+  void add_gap(std::size_t slot, Stream& stream, std::uint32_t next, LossCauses causes) {
+    if (stream.held != 0 && causes != 0) {
+      stream.held |= causes;
+      return;
+    }
+    tell_held(slot, stream, stream.expected);
+    journal.gap(targets[stream.target], slot, stream.expected, next - 1, causes);
+  }
+
+  /// Tells the losses that are held, which end before `next`.
+  OPDUMP_APART void tell_held(std::size_t slot, Stream& stream, std::uint32_t next) {
+    if (!build::kJournal || stream.held == 0) return;
+    const LossCauses causes = stream.held;
+    stream.held = 0;
+    if (!build::kLean && stream.state == State::held) stream.state = State::idle;
+    journal.gap(targets[stream.target], slot, stream.told_to, next - 1, causes);
+    stream.told_to = next;
+  }
+
+  void hold(Stream& stream, std::uint32_t first, LossCause cause) {
+    if (stream.held == 0) stream.told_to = first;
+    stream.held |= bit(cause);
+  }
+
   void end_unfinished(std::size_t slot, Stream& stream, LossCauses causes) {
-    if (stream.state == State::idle) return;
+    if (stream.state <= State::held) return;
     if (stream.state == State::writing) stream.writer.abort();
     stream.state = State::idle;
+    tell_held(slot, stream, stream.expected - 1);
     journal.lost(targets[stream.target], slot, stream.expected - 1, causes, Status::ok, {});
   }
 
@@ -197,7 +232,7 @@ struct DrainLedger {
     const DumpTarget& target = targets[stream.target];
     // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is whole.
     if (stream.state == State::writing) {
-      counts_of(stream.target).add_one(DumpCount::written);
+      count_written(slot, stream);
       if (build::kLean && cause != Status::ok) {
         journal.reduced(target, slot, stream.expected - 1, recorder_cause(cause), stream.writer.bytes(),
                         name);
@@ -212,7 +247,13 @@ struct DrainLedger {
         tell_discarded(slot, stream, name);
       }
     }
-    stream.state = State::idle;
+    stream.state = build::kLean || stream.held == 0 ? State::idle : State::held;
+  }
+
+  /// Comes before the line that tells of it.
+  void count_written(std::size_t slot, Stream& stream) {
+    counts_of(stream.target).add_one(DumpCount::written);
+    tell_held(slot, stream, stream.expected - 1);
   }
 
   OPDUMP_APART void tell_discarded_apart(std::size_t slot, Stream& stream, const ToldName& name) {
@@ -225,7 +266,23 @@ struct DrainLedger {
     counts_of(stream.target).add_one(count_of(lost));
     // Of an operator that failed its recorder counts nothing.
     if (!holds_failures(target)) plans.count_loss(stream.op, lost);
-    journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
+    const std::uint32_t sequence = stream.expected - 1;
+    if constexpr (build::kLeanJournal) {
+      hold(stream, sequence, lost);
+    } else if constexpr (build::kFullJournal) {
+      const bool is_refused = lost == LossCause::quota || stream.failure == Status::no_space;
+      if (!is_refused || (stream.held == 0 && sequence != stream.told_to)) stream.told = 0;
+      if (stream.told >= kMostNamed) {
+        hold(stream, sequence, lost);
+        if (stream.expected - stream.told_to < 1u << (stream.told + kNamedBits - kMostNamed)) return;
+        tell_held(slot, stream, stream.expected);
+      } else {
+        tell_held(slot, stream, sequence);
+        journal.lost(targets[stream.target], slot, sequence, bit(lost), stream.failure, name);
+        stream.told_to = stream.expected;
+      }
+      ++stream.told;
+    }
   }
 
   /// Sets `name` and calls `use(name, rest of scratch)`, with later and later time stamps while that says

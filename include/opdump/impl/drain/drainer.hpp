@@ -54,7 +54,7 @@ class Drainer {
     moved_ = 0;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       const Stream& stream = ledger_.stream_of(slot);
-      if (stream.target == Targets::kNone) continue;
+      if (stream.target == Targets::kNone || stream.held != 0) continue;
       const std::uint32_t unfinished = stream.state == State::idle ? 0 : 1;
       ledger_.journal.certain(ledger_.targets[stream.target], slot, stream.expected - unfinished);
     }
@@ -351,6 +351,7 @@ class Drainer {
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {
     ledger_.replace(slot, stream, record, head.gap());
     const DumpTarget& target = ledger_.targets[stream.target];
+    ledger_.tell_held(slot, stream, record.head().sequence);
     ledger_.namer.enter(record, target);
     const std::string_view untimed = ledger_.namer.make_untimed(record, target);
     ledger_.journal.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause,

@@ -218,6 +218,10 @@ class BasicJournal {
     const OpCounts& counts = plan.op_counts[op];
     const LostSteps lost = lost_steps(counts);
     const OpDesc& desc = plan.model->ops[op];
+    if constexpr (kHere) {
+      if (!batch_.is_spare) flush();
+      batch_.is_spare = true;
+    }
     add_line(target, [&](TextWriter& line) {
       line.add(kJournalStart<Kind::op>).add_decimal(plan.steps_seen).add(',').add_decimal(lost.first);
       line.add(',').add_decimal(lost.last);
@@ -278,6 +282,7 @@ class BasicJournal {
   void closed(const DumpTarget& target, const DumpCounts& counts) {
     if (holds_failures(target) && counts.wanted == 0) return;
     if constexpr (kHere) {
+      if (batch_.is_spare) flush();
       if (const Provenance* const told = target.provenance; told != nullptr)
         add_line(target, [told](TextWriter& line) { add_provenance(line, *told); });
     }
@@ -322,6 +327,8 @@ class BasicJournal {
         claim(file, number, name);
         name.file = file_of(file, number, batch_.target->journal_id);
       }
+      if_here(name.facts, [this](auto& facts) { facts.is_spare = batch_.is_spare; });
+      batch_.is_spare = false;
       const Status status = batch_.sink->append_lines(name, {&batch, 1});
       batch_.used = 0;
       if (status != Status::ok) note_refusal(status);
@@ -504,6 +511,7 @@ class BasicJournal {
     const DumpTarget* target = nullptr;
     std::uint64_t target_id = 0;
     std::uint64_t refused_id = 0;  ///< of the latest target of which the sink refused lines; 0: none
+    bool is_spare = false;         ///< nothing but lines `op` is batched
     RecorderSet unsure{};          ///< recorders that have had no line since then
     [[no_unique_address]] Maybe<!build::kLean, WrittenHead> written{};
     JournalDetail detail;
