@@ -68,6 +68,23 @@ class Trigger(Case):
         self.assertEqual([(one['step'], one['value'], one['limit']) for one in found if one['kind'] == 'fired'],
                          [(0, '0.25', '<0.5'), (1, '0.25', '<0.5')])
 
+    def test_lines_of_firings_leave_room_for_records(self):
+        for keep in ('newest', 'oldest'):
+            self.config(self.LOW, to=keep, max_bytes=60000, keep=keep)
+            run = json.loads(self.read('run.json'))
+            self.write('long.json', json.dumps(dict(run, steps=1500)))
+            self.said('replay', 'long.json', '--config', 'acl.json', expect=(0, 1))
+            lines = self.journal(keep)
+            self.assertLess(sum(len(line) + 1 for line in lines), 25000, keep)
+            self.assertTrue(any(line.startswith('firings_forgotten,0,max,') for line in lines), keep)
+            self.assertGreater(len(self.steps(keep)), 10, keep)
+            found = json.loads(self.said('verify', keep, '--json', expect=(0, 1)))['findings']
+            self.assertNotIn('journal', {one['kind'] for one in found}, keep)
+            told = sum(int(line.split(',')[3]) if line.startswith('firings_forgotten') else 1
+                       for line in lines if line.startswith('fir'))
+            self.assertEqual([one['fired'] for one in found if one['kind'] == 'trigger'], [told], keep)
+            self.assertGreater(told, 150, keep)
+
     def test_verify_misses_what_a_history_has_written(self):
         self.config(self.LOW, trigger_limits={'firings_per_boot': 1})
         self.replay()

@@ -37,6 +37,7 @@ enum class JournalLineKind : std::uint8_t {
   removed,
   forgotten,
   files_removed,
+  firings_forgotten,
   dumps_removed,
   overwritten,
   unsynced,
@@ -128,6 +129,8 @@ inline constexpr std::string_view kJournalLines[] = {
     "forgotten,R,S,T,WRITTEN,REDUCED,LOSSES,UNCLEAR",
     // Likewise, in the place of N lines `removed`, or `chunk` of a file that is gone.
     "files_removed,N",
+    // Likewise, in the place of FIRED lines `fired` of trigger number I.
+    "firings_forgotten,I,TRIGGER,FIRED",
     // A sink removed N dumps from OLDEST to NEWEST, whose directories are older.
     "dumps_removed,N,OLDEST,NEWEST",
     // `opdump extract` found that a flash log has gone round and taken the dump's beginning, and perhaps lines here.

@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::string_view kPartSuffix = ".part";
 constexpr std::size_t kMostRecorders = 255;
+constexpr std::size_t kMostTriggers = 128;
 constexpr std::size_t kMostPathBytes = 2048;
 
 /// Pages of the system's, zero at first or those of a file.
@@ -91,6 +92,13 @@ struct Run {
   std::size_t begun = 0;
 };
 
+/// Of a trigger: lines `fired` that go, and the latest line `trigger`, which waits for the next.
+struct Firings {
+  std::uint32_t forgotten = 0;
+  char cause[12] = {};
+  std::size_t counts = 0;  ///< where that ends; 0: there is none
+};
+
 /// A line that tells of records.
 struct RecordLine {
   enum class Fate { written, reduced, lost };
@@ -117,6 +125,7 @@ class Shortener {
  public:
   struct Memory {
     Run runs[kMostRecorders];
+    Firings firings[kMostTriggers];
     char out[64 * 1024];
   };
 
@@ -150,6 +159,7 @@ class Shortener {
       take(journal_.substr(at_, end - at_));
     }
     end_runs();
+    tell_firings();
     if (removed_files_ == 0) return;
     char memory[48];
     TextWriter line(memory);
@@ -212,7 +222,12 @@ class Shortener {
       if (take_number(rest, count)) removed_files_ += count;
       return;
     }
-    if (kind == Kind::closed) end_runs();
+    if (kind == Kind::fired || kind == Kind::trigger || kind == Kind::firings_forgotten)
+      return take_trigger(line, *kind, rest);
+    if (kind == Kind::closed) {
+      end_runs();
+      tell_firings();
+    }
     if (kind == Kind::from || kind == Kind::to) return take_end(line, kind == Kind::to, rest);
     if (kind == Kind::forgotten) return take_forgotten(line, rest);
     RecordLine record;
@@ -229,6 +244,43 @@ class Shortener {
     } else {
       end_run(record.recorder);
       put(line);
+    }
+  }
+
+  void take_trigger(std::string_view line, Kind kind, std::string_view rest) {
+    std::uint32_t number = 0;
+    std::uint32_t count = 1;
+    const bool good = take_number(rest, number) && number < kMostTriggers;
+    const std::string_view cause = cut_first(rest);
+    if (!good || cause.size() > sizeof Firings::cause - 1 ||
+        (kind == Kind::firings_forgotten && !take_number(rest, count)))
+      return put(line);
+    Firings& of = memory_.firings[number];
+    if (kind == Kind::trigger) {
+      of.counts = at_ + line.size();
+    } else if (kind == Kind::fired && at_ >= losses_end_) {
+      tell_firings();
+      put(line);
+    } else {
+      of.forgotten += count;
+      of.cause[cause.copy(of.cause, sizeof of.cause - 1)] = '\0';
+    }
+  }
+
+  void tell_firings() {
+    for (std::uint32_t number = 0; number < kMostTriggers; ++number) {
+      Firings& of = memory_.firings[number];
+      if (of.forgotten != 0) {
+        char memory[64];
+        TextWriter line(memory);
+        line.add(kJournalStart<Kind::firings_forgotten>).add_decimal(number).add(',').add(of.cause);
+        put(line.add(',').add_decimal(of.forgotten).add('\n').text());
+      }
+      if (of.counts != 0) {
+        const std::size_t from = journal_.rfind('\n', of.counts - 2) + 1;
+        put(journal_.substr(from, of.counts - from));
+      }
+      of = {};
     }
   }
 
@@ -584,15 +636,19 @@ int fold_losses(int directory, const char* name, std::uint64_t tail, std::span<c
     return EIO;
   char* to = start + old;
   for (const Bytes part : lines) to = put_text(to, as_text(part));
+  // Those of a sealed one cannot be told apart.
+  const bool folds = std::string_view(head).starts_with(kJournalHead);
   const bool names_files = std::string_view(head).find(",gaps\n") == std::string_view::npos;
 
   JournalShortening how = {.losses_alone = true};
   std::string_view text;
   for (;; how.drops_extras = true) {
     auto& cleared = *new (memory.start()) Shortener::Memory;
-    const int error = Shortener(directory, -1, {start, all}, how, cleared).fold(names_files, text);
+    const int error =
+        folds ? Shortener(directory, -1, {start, all}, how, cleared).fold(names_files, text) : 0;
+    if (!folds) text = {start, all};
     if (error == 0 && (text.size() <= old || text.size() - old <= most_growth)) break;
-    if (error != 0 || how.drops_extras) return error != 0 ? error : ENOSPC;
+    if (error != 0 || how.drops_extras || !folds) return error != 0 ? error : ENOSPC;
   }
   return replace_tail(file.get(), {start, old}, text, tail, bytes);
 }

@@ -33,18 +33,19 @@ struct ShortenedJournal {
 
 /// Replaces the journal `name` in `directory` by one that no longer tells of each record that is gone: runs of
 /// such records, and of losses before the first record that is there, become lines `forgotten` (journal.hpp),
-/// and lines `removed` go. Written aside as `{name}.part` and renamed: a crash or a power cut leaves one of
-/// the two journals whole. Where the file of digests beside it is too large, its first pieces go with the
-/// lines that tell of them, after those. Returns an errno, 0 for success: after an error the journal is as
-/// before. Takes 100 KiB from the system while it works, none from the heap.
+/// and lines `removed` go; of lines of firings and of triggers' counts the latest stay. Written aside as
+/// `{name}.part` and renamed: a crash or a power cut leaves one of the two journals whole. Where the file of digests
+/// beside it is too large, its first pieces go with the lines that tell of them, after those. Returns an errno, 0
+/// for success: after an error the journal is as before. Takes 100 KiB from the system while it works, none from the
+/// heap.
 [[nodiscard]] int shorten_journal(int directory, const char* name, const JournalShortening& how,
                                   ShortenedJournal& done);
 
 /// Adds `lines` to the journal `name` in `directory`, all or nothing; behind `tail` bytes, where a line begins,
-/// runs of losses become lines `forgotten`, so that it grows no further than these have new counts and other
-/// lines come. Beyond `most_growth` bytes lines `op` and `never` go as well. `bytes` becomes the journal's size.
-/// Returns an errno, 0 for success: ENOSPC also where it would grow further. Takes 90 KiB from the system while
-/// it works, and twice the bytes behind `tail`.
+/// runs of losses become lines `forgotten`, and firings likewise, so that it grows no further than these have new
+/// counts and other lines come. Beyond `most_growth` bytes lines `op` and `never` go as well. `bytes` becomes the
+/// journal's size. Returns an errno, 0 for success: ENOSPC also where it would grow further. Takes 90 KiB from the
+/// system while it works, and twice the bytes behind `tail`.
 [[nodiscard]] int fold_losses(int directory, const char* name, std::uint64_t tail,
                               std::span<const Bytes> lines, std::uint64_t most_growth, std::uint64_t& bytes);
 

@@ -484,9 +484,9 @@ void DumpCheck::note_history() {
   known_.add_history(journal_device_);
 }
 
-void DumpCheck::on_fired(const ToldFiring& firing) {
+void DumpCheck::on_fired(const ToldFiring& firing, std::uint32_t forgotten) {
   note_history();
-  triggers_.add_firing(firing);
+  triggers_.add_firing(firing, forgotten);
 }
 
 void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) {

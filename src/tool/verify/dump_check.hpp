@@ -110,7 +110,7 @@ class DumpCheck final : private JournalFindings {
   void on_chunk(const JournalLine& line) override;
   void on_provenance(const Provenance& provenance) override;
   void on_history(std::uint32_t history_steps, std::uint32_t after_steps) override;
-  void on_fired(const ToldFiring& firing) override;
+  void on_fired(const ToldFiring& firing, std::uint32_t forgotten) override;
   void on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) override;
   void on_wrote(std::uint32_t records, std::uint32_t lost) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;

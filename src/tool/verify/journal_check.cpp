@@ -61,7 +61,9 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::history:
       return listener_.on_history(line.history_steps, line.after_steps);
     case Kind::fired:
-      return listener_.on_fired(line.firing);
+      return listener_.on_fired(line.firing, 0);
+    case Kind::firings_forgotten:
+      return listener_.on_fired(line.firing, line.firing_counts.fired);
     case Kind::trigger:
       return listener_.on_trigger(number_, line.firing, line.firing_counts);
     case Kind::wrote:

@@ -46,8 +46,8 @@ class JournalListener {
   /// The records lie in a history: no line names one, and those that no trigger wanted are gone.
   virtual void on_history(std::uint32_t history_steps, std::uint32_t after_steps) = 0;
 
-  /// A trigger has fired.
-  virtual void on_fired(const ToldFiring& firing) = 0;
+  /// A trigger has fired; or `forgotten` times, of which no more is told.
+  virtual void on_fired(const ToldFiring& firing, std::uint32_t forgotten) = 0;
 
   /// What has become of all firings of one so far.
   virtual void on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) = 0;

@@ -99,9 +99,9 @@ TriggerAccounts::Account& TriggerAccounts::account_of(const ToldFiring& trigger)
   return account;
 }
 
-void TriggerAccounts::add_firing(const ToldFiring& firing) {
-  ++account_of(firing).fired;
-  told_.fired(firing);
+void TriggerAccounts::add_firing(const ToldFiring& firing, std::uint32_t forgotten) {
+  account_of(firing).fired += forgotten == 0 ? 1 : forgotten;
+  if (forgotten == 0) told_.fired(firing);
 }
 
 void TriggerAccounts::add_counts(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts,

@@ -27,7 +27,8 @@ class TriggerAccounts {
   explicit TriggerAccounts(JournalFindings& told) : told_(told) {}
 
   void clear() { accounts_.clear(); }
-  void add_firing(const ToldFiring& firing);
+  /// `forgotten`: so many firings that have no line any more; else 0.
+  void add_firing(const ToldFiring& firing, std::uint32_t forgotten);
 
   /// `number` is that of the line. Of a journal that `may_be_cut`, firings may be missing.
   void add_counts(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts,
@@ -39,7 +40,7 @@ class TriggerAccounts {
  private:
   struct Account {
     ToldFiring trigger{};     ///< number and cause
-    std::uint32_t fired = 0;  ///< lines of firings
+    std::uint32_t fired = 0;  ///< lines of firings, also those that are forgotten
     FiringCounts counts{};    ///< of the last line of counts
     bool counted = false;
   };
