@@ -300,7 +300,8 @@ std::uint64_t TreeQuota::journal_room() const {
 
 bool TreeQuota::is_short_for_journals(std::uint64_t more) const {
   constexpr std::uint64_t kMost = 4096;
-  if (limits_.keep == Keep::newest) return false;
+  // Else `shorten` sees to it.
+  if (limits_.keep == Keep::newest && !whole_) return false;
   const std::uint64_t margin = std::min(kMost, journal_share() / 4);
   if (limits_.max_bytes != 0 && journal_room() < more + margin) return true;
   return !leaves_free({}, limits_.reserve_bytes);

@@ -471,6 +471,50 @@ TEST_CASE("quota: a journal of gaps counts the files that gave way, whatever els
   CHECK(tree.journal(kNow).starts_with("opdump-journal,1,gaps\nfrom,0,0\nfiles_removed,"));
 }
 
+TEST_CASE(
+    "quota: a dump without a directory of its own counts its losses when it is full, whatever is kept") {
+  Tree tree({.limits = {.max_bytes = 16'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell("net", "opdump-journal,1,records\nfrom,0,0\n") == Status::ok);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string number = std::to_string(i);
+    if (tree.store("net", i, 1000) == Status::ok) {
+      REQUIRE(tree.tell("net", "written,0," + number + ",1000,0/m/1/" + number + "/" + stamp(i) + "\n") ==
+              Status::ok);
+    } else {
+      REQUIRE(tree.tell("net", "lost,0," + number + ",quota,0/m/1/" + number + "/" + stamp(i) + "\n") ==
+              Status::ok);
+    }
+  }
+  REQUIRE(tree.tell("net", "to,0,1000\nclosed,1000\n") == Status::ok);
+  CHECK(tree.bytes() <= 16'000);
+  CHECK(tree.journal("net").find("\nforgotten,0,") != std::string::npos);
+  CHECK(tree.journal("net").ends_with("closed,1000\n"));
+}
+
+TEST_CASE("quota: a journal counts firings that are older, and has the latest counts of triggers") {
+  Tree tree({.limits = {.max_bytes = 32'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "opdump-journal,1,gaps\nhistory,3,1\nfrom,0,0\n") == Status::ok);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string number = std::to_string(i);
+    REQUIRE(tree.tell(kNow, "fired," + std::to_string(i % 2) + ",max," + number + ",50,>49.5,1,m/T.n\n") ==
+            Status::ok);
+    REQUIRE(tree.tell(kNow, "trigger,0,max," + std::to_string(i / 2 + 1) + ",0,0,0,0,0,0," + number + "\n") ==
+            Status::ok);
+  }
+  const std::string journal = tree.journal(kNow);
+  CHECK(journal.size() < 10'000);
+  int forgotten = 0, fired = 0;
+  std::istringstream lines(journal);
+  for (std::string line; std::getline(lines, line);) {
+    int trigger = 0, count = 0;
+    if (std::sscanf(line.c_str(), "firings_forgotten,%d,max,%d", &trigger, &count) == 2) forgotten += count;
+    fired += line.starts_with("fired,");
+  }
+  CHECK(forgotten + fired == 2000);
+  CHECK(fired > 0);
+  CHECK(journal.ends_with("\ntrigger,0,max,1000,0,0,0,0,0,0,1999\n"));
+}
+
 TEST_CASE("quota: a journal that cannot be shortened stays as it is") {
   Tree tree({.limits = {.max_bytes = 32'000, .keep = Keep::newest}});
   REQUIRE(tree.tell(kNow, "opdump-journal,1,records\nfrom,0,0\n") == Status::ok);
