@@ -410,3 +410,26 @@ TEST_CASE("losses: a journal that failed does not stain the one after init") {
   CHECK_FALSE(bench.session.journal_failed());
   CHECK(journals(bench.sink).back().ends_with("closed,1,1,0,0,0,0,0,0,0,0,0,0,1\n"));
 }
+
+TEST_CASE("losses: records of more than half a ring get through when what they find is drained in between") {
+  constexpr std::size_t kRing = 4096;
+  for (const std::size_t bytes : {std::size_t{2200}, std::size_t{3000}, std::size_t{3500}}) {
+    CAPTURE(bytes);
+    Bench<kRing> bench(WhenFull::drop);
+    bench.start(everything(), kOneOp);
+    const std::vector<std::byte> data(bytes);
+    const Dim dims[] = {static_cast<Dim>(bytes)};
+    const TensorView tensor = {address_of(data.data()), bytes, DType::uint8, Format::nd, dims};
+    for (int i = 0; i < 200; ++i) {
+      REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+      static_cast<void>(bench.recorder.capture(0, {}, {&tensor, 1}));
+      REQUIRE(bench.recorder.end_step() == Status::ok);
+      static_cast<void>(bench.session.drain_some(1000));
+    }
+    REQUIRE(bench.session.finalize() == Status::ok);
+    const DumpCounts counts = bench.session.counts();
+    CHECK(counts.written > 200 * 1000 / (bytes + 2000));
+    CHECK(counts.cut_short == 0);
+    CHECK(counts.written + counts.ring_full == 200);
+  }
+}

@@ -178,6 +178,7 @@ class RecordSender {
     if (first_bytes > most) return Status::too_large;
     const bool whole = bytes.data <= most - first_bytes;
     const std::uint32_t chunk_bytes = first_bytes + (whole ? static_cast<std::uint32_t>(bytes.data) : 0);
+    if (!whole && feed_.drops_at_once(first_bytes + bytes.data)) return Status::ring_full;
     {
       // Given back before the rest is sent, which takes chunks of its own.
       MutableBytes chunk;
@@ -226,7 +227,13 @@ class RecordSender {
       head = sent->again.with(gap);
     ::new (chunk.data() + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence_++, sent->number};
     const bool whole = sent->again.last();
-    if (!whole) commit(sent->chunk_bytes);
+    if (!whole) {
+      if (feed_.drops_at_once(sent->chunk_bytes + sent->data_bytes)) {
+        --sequence_;
+        return false;
+      }
+      commit(sent->chunk_bytes);
+    }
     status = whole ? feed_.copy_now(to, tensors) : stream_again(*sent, tensors.inputs, tensors.outputs);
     if (status != Status::ok) [[unlikely]] {
       status = give_up_again(plan, *sent, unix_us, tensors.inputs, tensors.outputs, status);

@@ -94,6 +94,16 @@ class RingWriter {
     return room_behind(least, most, chunk);
   }
 
+  /// Whether a record of `bytes` bytes that comes in pieces is to be dropped at once: what has begun and finds no
+  /// room behind would only take it from the next ones. One that is larger than the ring may begin.
+  OPDUMP_APART bool drops_at_once(DataBytes bytes) {
+    const std::uint32_t size = ring_.size();
+    if (when_full() != WhenFull::drop || bytes > size) return false;
+    // With the pieces' heads and padding, and what is too short for one before the ring's end.
+    const std::uint32_t need = static_cast<std::uint32_t>(bytes) + size / 8;
+    return over(need < size ? size - need : 0);
+  }
+
   /// Whether a tensor's bytes may be copied from where the CPU finds them, with nothing to do before.
   static constexpr bool kCopiesAtOnce = !build::kLean && std::endian::native == std::endian::little &&
                                         ViewableMemory<Memory> && !AsyncMemory<Memory> &&
