@@ -487,7 +487,7 @@ class BasicSession {
   void begin_plan_account(ModelPlan& plan);
 
   /// Tells what the config asks for of the model of `plan` and the model has not.
-  void meet(const ModelPlan& plan, const OpIndex& index);
+  void meet(const ModelPlan& plan, const OpIndex& index, bool lacks_ops = false);
 
   /// Tells which rules of the config's privacy are not for the model of `plan`. `config_refused` if one is
   /// not, unless the config only wants to be told.

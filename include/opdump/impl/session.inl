@@ -295,7 +295,8 @@ inline void BasicSession<Memory>::finish_growing(const ModelPlan& plan, std::spa
   if constexpr (!build::kLean) {
     if (plan.session != &context_ || plan.bits.empty() || plan.generation != generation_) return;
     if (!config_ || plan.target != context_.target || !wants_listed(*config_)) return;
-    meet(plan, {});
+    // Behind those that have bits, operators came without a name.
+    meet(plan, {}, !scratch.empty() && plan.bits.size() == scratch.size());
     constexpr std::uint8_t kWanted = kCaptureInputs | kCaptureOutputs;
     ModelPlan asked;
     if (scratch.size() < plan.bits.size() ||
@@ -841,11 +842,15 @@ inline void BasicSession<Memory>::begin_plan_account([[maybe_unused]] ModelPlan&
 
 template <class Memory>
 inline void BasicSession<Memory>::meet([[maybe_unused]] const ModelPlan& plan,
-                                       [[maybe_unused]] const OpIndex& index) {
+                                       [[maybe_unused]] const OpIndex& index,
+                                       [[maybe_unused]] bool lacks_ops) {
   if constexpr (!build::kLean) {
     account_.asked.meet(*config_, *plan.model, index);
     tell_never(context_.target, [&](const auto& use) {
-      for_each_unknown_name(*config_, *plan.model, plan.directory_name, index, use);
+      for_each_unknown_name(*config_, *plan.model, plan.directory_name, index, [&](NeverCaptured what) {
+        if (lacks_ops && what.cause == NeverCause::no_op) what.cause = NeverCause::most_ops;
+        use(what);
+      });
     });
   }
 }

@@ -36,7 +36,7 @@ enum class NeverCause : std::uint8_t {
   no_trigger,        ///< no tensor of the model is one that the trigger looks at
   refused,           ///< loading the model failed, so that none of its operators is captured
   long_name,         ///< the operator's name or type is longer than a dump can have it
-  most_ops,          ///< the operator came when a growing model had as many as it may have
+  most_ops,          ///< it came, or may have, when a growing model had as many operators as it may have
 };
 
 struct NeverKind {
@@ -78,7 +78,7 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_trigger", "no tensor of the model is one that it looks at", "trigger"},
     {"refused", "it was refused when it was loaded, so that none of its operators is captured", "model"},
     {"long_name", "its name or type is longer than a dump can have it"},
-    {"most_ops", "it came when the model had max_ops operators, as did all that came later"},
+    {"most_ops", "it came, or may have, when the model had max_ops operators, as did all that came later"},
 };
 static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::most_ops) + 1);
 
