@@ -95,7 +95,7 @@ class Growth(unittest.TestCase):
         self.check('show', '{dump}', '--json', a_record=800)
 
     def test_compare(self):
-        self.check('compare', '{dump}', '{dump}', '--json', '-out', '{out}', a_record=3500)
+        self.check('compare', '{dump}', '{dump}', '--json', '-out', '{out}', a_record=3600)
 
     def test_diff(self):
         self.check('diff', '{dump}', '{dump}', '--write', '{out}', a_record=1800)
@@ -105,7 +105,7 @@ class Growth(unittest.TestCase):
 
     def test_report(self):
         self.check('report', '{dump}', '-o', '{out}', '--max-bytes', '64M', a_record=2200)
-        self.check('report', '{dump}', '-g', '{dump}', '-o', '{out}', '--max-bytes', '64M', a_record=4200)
+        self.check('report', '{dump}', '-g', '{dump}', '-o', '{out}', '--max-bytes', '64M', a_record=4400)
 
     def test_a_report_of_many_operators(self):
         """Each of one record."""
@@ -125,7 +125,7 @@ class Growth(unittest.TestCase):
     def test_extract(self):
         self.check('extract', '{image}', '-o', '{out}', makes=self.records_in)
         self.check('extract', '{image}', '--verify')
-        self.check('extract', '{image}', '--list', a_record=150)
+        self.check('extract', '{image}', '--list', a_record=190)
 
 
 if __name__ == '__main__':
