@@ -13,7 +13,7 @@ import sys
 SKIPPED = 77
 # room: (lines, files), the goal of both
 BUDGETS = {
-    'include': ((28850, 162), (22000, 120)),
+    'include': ((28851, 162), (22000, 120)),
     'platform': ((26433, 235), (16000, 140)),
     'src': ((18350, 185), (16000, 150)),
     'src/python': ((150, 6), (2000, 15)),
@@ -21,7 +21,7 @@ BUDGETS = {
     'tests': ((91343, 647), (58000, 450)),
     'examples': ((4070, 60), (3500, 50)),
 }
-WORDS = (26912, 14000)
+WORDS = (26924, 14000)
 
 
 def room_of(name):

@@ -203,14 +203,14 @@ class Sealed(tool_case.Case):
 
     def test_what_a_limit_kept_out_is_told(self):
         for detail in ('records', 'gaps'):
-            self.config(max_bytes=100000, journal=detail)
-            self.write('run.json', json.dumps(dict(RUN, steps=400)))
+            self.config(max_bytes=400000, journal=detail)
+            self.write('run.json', json.dumps(dict(RUN, steps=1600)))
             self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=1)
             self.open('dump')
             answer = json.loads(self.run_tool('verify', 'opened', '--json', expect=1)[0])
             self.assertEqual({f['kind'] for f in answer['findings'] if f['wrong']}, {'lost', 'gap', 'by_op'}, detail)
             self.assertEqual([(one['closed'], one['written'] + one['lost']) for one in answer['journals']],
-                             [(True, 800)], detail)
+                             [(True, 3200)], detail)
             shutil.rmtree(self.path('dump'))
 
     def test_an_image_of_a_device_is_opened(self):
