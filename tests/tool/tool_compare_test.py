@@ -754,6 +754,30 @@ class Compare(Case):
         self.assertEqual(self.compare('--model', 'card.json', '--golden-model', 'card.json')[1], '')
         self.assertEqual(self.compare()[1], '')
 
+    def test_integers_by_another_scale_accuse_nobody_where_no_cards_tell_both(self):
+        stored = range(-100, 101, 4)
+
+        def put(side, numbers, scale, zero):
+            data = [tensor(tool_case.INT8, [len(of)], struct.pack('<%db' % len(of), *of)) for of in (stored, numbers)]
+            self.put('20260131130559/0/net/1/0/Conv.conv.1.0.1', data[:1], data[1:], side)
+            self.write(side + '.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+                {'name': 'conv', 'type': 'Conv', 'inputs': [{'tensor': 'x'}], 'outputs': [{'tensor': 'y', 'quant': {
+                    'scheme': 'affine', 'scale': [scale], 'zero_point': [zero]}}]}]}).encode())
+
+        def why(*cards):
+            return json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--json', *cards, expect=(0, 1))[0])
+        put('golden', stored, 0.5, 0)
+        put('mine', [round(q * 0.75) + 9 for q in stored], 0.5 / 0.75, 9)
+        for cards in (), ('--model', 'mine.json'), ('--golden-model', 'golden.json'):
+            told = why(*cards)
+            self.assertFalse(told['certain'], told)
+            self.assertIn('by another scale or zero point', told['headline'])
+        both = ('--model', 'mine.json', '--golden-model', 'golden.json')
+        self.assertNotIn('diverg', why(*both)['headline'])
+        put('mine', [round(q * 0.75) + 9 + 40 * (q == 20) for q in stored], 0.5 / 0.75, 9)
+        for cards in (), both:
+            self.assertTrue(why(*cards)['certain'])
+
     def test_operators_of_one_name_are_told_apart_by_task_and_type(self):
         def card(*ops):
             self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [

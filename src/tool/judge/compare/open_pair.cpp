@@ -186,6 +186,45 @@ std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tens
   return static_cast<double>(count) / static_cast<double>(tensor.elements);
 }
 
+bool is_rescaled(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                 const DumpTensor& golden_tensor) {
+  constexpr std::uint64_t kMost = 4'000'000;
+  constexpr std::size_t kLeastNumbers = 4;
+  constexpr double kRounding = 0.6;
+  const auto is_carded = [](const DumpTensor& side) { return side.quant != nullptr && !side.by_other_card; };
+  const Ends my_ends(tensor.dtype), ends(golden_tensor.dtype);
+  if (!my_ends.known || !ends.known || (is_carded(tensor) && is_carded(golden_tensor)) || tensor.summary ||
+      golden_tensor.summary || tensor.shape != golden_tensor.shape || tensor.elements > kMost)
+    return false;
+  std::vector<double> x, y;
+  const auto read = [](const DumpSide& side, const DumpTensor& of, std::vector<double>& numbers) {
+    return for_each_real(side, of, [&](std::uint64_t, double stored, double) { numbers.push_back(stored); });
+  };
+  if (!read(mine, tensor, x) || !read(golden, golden_tensor, y) || x.size() != y.size()) return false;
+  std::set<double> numbers;
+  double count = 0, sum_x = 0, sum_y = 0, xy = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (my_ends.has(x[i]) || ends.has(y[i])) continue;
+    if (numbers.size() < kLeastNumbers) numbers.insert(y[i]);
+    ++count;
+    sum_x += x[i];
+    sum_y += y[i];
+    xy += x[i] * y[i];
+    yy += y[i] * y[i];
+  }
+  if (numbers.size() < kLeastNumbers) return false;
+  const double times = (xy - sum_x * sum_y / count) / (yy - sum_y * sum_y / count);
+  const double more = (sum_x - times * sum_y) / count;
+  const double rounding = kRounding * (1 + times);
+  bool fits = times > 0;
+  for (std::size_t i = 0; fits && i < x.size(); ++i) {
+    const double apart = x[i] - (times * y[i] + more);
+    fits = std::fabs(apart) <= rounding || (apart < 0 && (x[i] == my_ends.most || y[i] == ends.least)) ||
+           (apart > 0 && (x[i] == my_ends.least || y[i] == ends.most));
+  }
+  return fits;
+}
+
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
                                     const DumpTensor& golden_tensor, bool at_zero) {
   constexpr double kMoreThanAStep = 1.5;

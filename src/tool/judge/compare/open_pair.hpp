@@ -67,6 +67,11 @@ std::optional<double> share_at_ends(const DumpSide& side, const DumpTensor& tens
 std::optional<double> clipped_share(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
                                     const DumpTensor& golden_tensor, bool at_zero);
 
+/// Whether all elements are golden's by another scale or zero point, where both are integers and cards do not tell those
+/// of each: mine are so many times golden's and so many more, as far as rounding and the ends of the dtypes let them.
+bool is_rescaled(const DumpSide& mine, const DumpTensor& tensor, const DumpSide& golden,
+                 const DumpTensor& golden_tensor);
+
 /// A channel of mine that is so many times golden's.
 struct ChannelGain {
   std::size_t channel = 0;

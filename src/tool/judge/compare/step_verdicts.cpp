@@ -216,7 +216,8 @@ class StepJudge {
       op.at = op.bad_constant;
       return call(Cause::constant, Verdict::culprit);
     }
-    if (pair_.results[*op.bad_output].unscaled) return call(Cause::unscaled, Verdict::diverges);
+    if (pair_.results[*op.bad_output].unscaled || is_rescaled(op, pair_.results[*op.bad_output]))
+      return call(Cause::unscaled, Verdict::diverges);
     const std::string_view hidden = pair_.hidden_inputs(op);
     if (!hidden.empty()) op.doubt = hidden;
     if (op.inputs == 0 || op.failed_input || !hidden.empty())
@@ -260,6 +261,15 @@ class StepJudge {
       const TensorPair& pair = pair_.results[result].pair;
       return pair.golden && !pair_.my_tensor(result).is_output && &pair_.golden_op(*pair.golden) != golden;
     });
+  }
+
+  bool is_rescaled(OpVerdict& op, const PairResult& result) const {
+    if (!tool::is_rescaled(pair_.mine, pair_.mine.tensors[*result.pair.mine], pair_.golden,
+                           pair_.golden.tensors[*result.pair.golden]))
+      return false;
+    op.doubt =
+        "its integers are golden's by another scale or zero point, and no cards tell those of both sides";
+    return true;
   }
 
   bool find_doubt(OpVerdict& op) {
@@ -412,6 +422,7 @@ class StepJudge {
     const std::optional<std::size_t> golden_writer = pair_.golden_content().writer(*input.pair.golden);
     if (!writer && !golden_writer) {
       if (is_rounded(input, pair_.mine, pair_.golden)) return Cause::none;
+      if (is_rescaled(op, input)) return Cause::unscaled;
       // A card that does not call it a constant makes it an input of the model.
       const bool carded = !mine.side().tensors[*input.pair.mine].name.empty();
       const std::optional<bool> constant = carded ? false : is_constant(op, input);

@@ -216,7 +216,9 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
              " is not what the operator before it has written, which agrees: overwritten in between, or read "
              "too early";
     case Cause::unscaled:
-      return output + "; integers against real numbers, and no scale is known: --model CARD tells it";
+      return output + "; " +
+             (op.doubt.empty() ? "integers against real numbers, and no scale is known: --model CARD tells it"
+                               : op.doubt);
     case Cause::unknown_inputs:
       if (op.failed_input && op.inputs != 0) {
         const PairResult result = report_.results[*op.failed_input];
