@@ -84,9 +84,9 @@ class OverflowReportText {
   OverflowReportText(std::string output, const CardedOps* card) : output_(std::move(output)), card_(card) {}
 
   /// Before any is added.
-  void meet(const Overflow& overflow) {
+  void check_task(const Overflow& overflow) {
     const CardedOps* const card = overflow.op_file ? card_of(overflow) : nullptr;
-    if (card != nullptr) card->meet(identity_of(*parse_record_name(overflow.op_file->real_name)));
+    if (card != nullptr) card->check_task(identity_of(*parse_record_name(overflow.op_file->real_name)));
   }
 
   void add(std::size_t number, const Overflow& overflow) {
@@ -358,7 +358,7 @@ int run_overflow(Words words) {
       static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
   report.line(count_text(overflows.size(), "overflow") +
               (shown < overflows.size() ? ", of which the first " + std::to_string(shown) + " follow" : ""));
-  for (const Overflow& overflow : overflows) report.meet(overflow);
+  for (const Overflow& overflow : overflows) report.check_task(overflow);
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < shown && Progress::is_seen(); ++i) bytes += op_bytes(overflows[i]);
   Progress progress(bytes);

@@ -131,7 +131,7 @@ class Show {
   bool run(const std::vector<FoundFile>& files, Listing& listing) {
     bool good = true;
     if (terminal_width() == 0 && Progress::is_seen()) progress_.emplace(total_bytes(files));
-    for (const FoundFile& file : files) meet(file);
+    for (const FoundFile& file : files) check_task(file);
     for (const FoundFile& file : files) good &= show(file, listing);
     progress_.reset();
     listing.finish(provenance_);
@@ -147,10 +147,10 @@ class Show {
     return card_ != nullptr ? card_ : beside_.of(directory_of(found));
   }
 
-  void meet(const FoundFile& found) {
+  void check_task(const FoundFile& found) {
     const std::optional<RecordName> name = find_record_name(found.real_name);
     const CardedOps* const card = name ? card_of(found) : nullptr;
-    if (card != nullptr) card->meet(identity_of(*name));
+    if (card != nullptr) card->check_task(identity_of(*name));
   }
 
   template <class Listing>

@@ -915,7 +915,7 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
   for (const DumpFile& file : side.files) {
     const CardedOps* const found = card_of(file.path);
     any = any || found != nullptr;
-    if (found != nullptr) found->meet(identity_of(file));
+    if (found != nullptr) found->check_task(identity_of(file));
   }
   std::size_t ambiguous = 0, carded_count = 0;
   std::string other_tasks;
@@ -932,8 +932,10 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     const CardedOps* const found = card_of(file.path);
     const RunTensor* const carded =
         found == nullptr ? nullptr : found->tensor(identity_of(file), tensor.is_output, tensor.index);
-    if (found != nullptr && found->is_ambiguous(identity_of(file)) && ++ambiguous != 0)
+    if (found != nullptr && found->is_ambiguous(identity_of(file))) {
+      ++ambiguous;
       other_tasks = found->other_tasks();
+    }
     if (carded == nullptr) return true;
     ++carded_count;
     take_carded_dtype(*carded, tensor);

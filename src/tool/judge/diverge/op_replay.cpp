@@ -168,7 +168,7 @@ class OpReplay {
  public:
   OpReplay(const ReplayTask& task, const std::vector<OperatorRun>& runs, std::vector<std::string>& errors)
       : task_(task), errors_(errors) {
-    for (const DumpFile& file : task.side.files) task.model.meet(identity_of(file));
+    for (const DumpFile& file : task.side.files) task.model.check_task(identity_of(file));
     for (const OperatorRun& run : runs) {
       const DumpFile& file = task.side.files[run.file];
       dumped_.emplace(StepKey(file.boot, file.place), find_node(run));

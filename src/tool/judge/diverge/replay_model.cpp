@@ -245,7 +245,7 @@ OpDesc ReplayModel::desc_of(std::size_t i) const {
   return {.type = nodes_[i].dumped_type, .task_id = nodes_[i].task};
 }
 
-void ReplayModel::meet(const OpIdentity& record) const {
+void ReplayModel::check_task(const OpIdentity& record) const {
   const auto found = places_.find(std::string(record.name));
   if (found == places_.end()) return;
   other_tasks_ |= has_other_task(found->second, record, [this](std::size_t i) { return desc_of(i); });

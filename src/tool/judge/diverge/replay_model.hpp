@@ -81,7 +81,7 @@ class ReplayModel {
   bool load(const std::string& path, std::string_view command = "diverge");
 
   /// Learns from a record whether the model counts tasks as the dump does; else none tells operators apart.
-  void meet(const OpIdentity& record) const;
+  void check_task(const OpIdentity& record) const;
 
   /// The operator; null: there is none, or several may be it.
   const ReplayNode* node(const OpIdentity& identity) const;

@@ -81,7 +81,7 @@ class EdgeFinder {
     std::map<std::pair<std::optional<std::uint32_t>, std::string_view>, Step> steps;
     Edges edges;
     for (const DumpFile& file : side_.files) {
-      if (card_ != nullptr) card_->meet(identity_of(file));
+      if (card_ != nullptr) card_->check_task(identity_of(file));
     }
     for (std::size_t number = 0; number < side_.tensors.size(); ++number) {
       const DumpTensor& tensor = side_.tensors[number];

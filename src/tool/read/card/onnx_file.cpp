@@ -181,8 +181,11 @@ class OnnxReader {
       if (field.is_bytes(1))
         op.inputs.push_back(field.bytes.empty() ? CardOp::kNoTensor : tensor(as_text(field.bytes)));
       if (field.is_bytes(2) && details_ != nullptr) details_->outputs.back().push_back(!field.bytes.empty());
-      if (field.is_bytes(2)) (field.bytes.empty() ? unused : shifted) |= field.bytes.empty() || unused;
-      if (field.is_bytes(2) && !field.bytes.empty()) op.outputs.push_back(tensor(as_text(field.bytes)));
+      if (field.is_bytes(2) && field.bytes.empty()) unused = true;
+      if (field.is_bytes(2) && !field.bytes.empty()) {
+        shifted = shifted || unused;
+        op.outputs.push_back(tensor(as_text(field.bytes)));
+      }
       if (field.is_bytes(3)) op.name = as_text(field.bytes);
       if (field.is_bytes(4)) op.type = as_text(field.bytes);
       if (field.is_bytes(5)) read_attribute(field.bytes, op);

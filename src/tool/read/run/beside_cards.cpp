@@ -78,7 +78,7 @@ const OpDesc& desc_of(const RunOp* op) {
 }
 }  // namespace
 
-void CardedOps::meet(const OpIdentity& record) const {
+void CardedOps::check_task(const OpIdentity& record) const {
   if (!other_tasks_.empty() || record.name.starts_with(kFailureType) ||
       !has_other_task(named(record.name), record, desc_of))
     return;

@@ -87,7 +87,7 @@ class CardedOps {
 
   /// Compares the task of a record with what the card tells. From the first one on that contradicts it, no task tells
   /// operators of this card apart.
-  void meet(const OpIdentity& record) const;
+  void check_task(const OpIdentity& record) const;
 
   /// "; it counts tasks otherwise than the dump, where 'conv1' has 3"; empty: no record contradicts it.
   const std::string& other_tasks() const { return other_tasks_; }
