@@ -778,6 +778,54 @@ class Compare(Case):
         for cards in (), both:
             self.assertTrue(why(*cards)['certain'])
 
+    def test_inputs_without_elements_are_those_that_were_written_or_are_not_known(self):
+        """An operator that works in place leaves none: what it has read is what the one before it has written."""
+        ramp = [math.sin(i) for i in range(24)]
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': name, 'type': kind, 'inputs': [{'tensor': read}], 'outputs': [{'tensor': written}]}
+            for name, kind, read, written in (('norm', 'RmsNorm', 'x', 'n'), ('mul', 'Mul', 'n', 'y'))]}).encode())
+
+        def put(side, noise, factor):
+            n = [number * (1 + noise * (-1) ** i) for i, number in enumerate(ramp)]
+            for i, (kind, read, written) in enumerate((('RmsNorm.norm', [one(ramp)], n),
+                                                       ('Mul.mul', [tensor(tool_case.FLOAT, [0], b'')], [2 * v * factor for v in n]))):
+                self.put(f'20260131130559/0/net/1/0/{kind}.{i}.0.{i + 1}', read, [one(written)], side)
+
+        def why(*arguments):
+            return json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--json', *arguments, expect=(0, 1))[0])
+        cards = ('--model', 'card.json', '--golden-model', 'card.json')
+        put('golden', 0, 1)
+        put('mine', 0.06, 1)
+        told = why(*cards)
+        self.assertEqual(told['op'], 'norm', told)
+        self.assertNotEqual(why()['op'], 'mul')
+        put('mine', 0, 1.1)
+        told = why(*cards)
+        self.assertEqual((told['op'], told['certain']), ('mul', True), told)
+        self.assertIn('its input agrees', told['headline'])
+        told = why()
+        self.assertEqual((told['op'], told['certain']), ('mul', False), told)
+        self.assertIn('without its inputs in both dumps it may be a victim', told['headline'])
+
+    def test_a_constant_that_no_rounding_makes_is_named_within_the_limits(self):
+        ramp = [math.sin(i) for i in range(2000)]
+
+        def put(side, weight):
+            for i in range(4):
+                weights = [weight if j == 7 and i == 2 else v for j, v in enumerate(ramp)]
+                out = [a * b for a, b in zip(ramp, weights)]
+                self.put(f'20260131130559/0/net/1/0/MatMul.fc{i}.{i}.0.{i + 1}', [one(ramp), one(weights)], [one(out)], side)
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': f'fc{i}', 'type': 'MatMul', 'inputs': [{'tensor': f'x{i}'}, {'tensor': 'w', 'constant': True}],
+             'outputs': [{'tensor': f'y{i}'}]} for i in range(4)]}).encode())
+        put('golden', ramp[7])
+        for weight, certain in (-ramp[7], True), (ramp[7] * (1 + 1e-5), False):
+            put('mine', weight)
+            told = json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--model', 'card.json', '--golden-model', 'card.json',
+                                            '--json', expect=(0, 1))[0])
+            self.assertEqual((told['certain'], told.get('op')), (certain, 'fc2' if certain else None), told)
+            self.assertIn('its constant input 1 is ' + ('another' if certain else 'not equal'), str(told))
+
     def test_operators_of_one_name_are_told_apart_by_task_and_type(self):
         def card(*ops):
             self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [

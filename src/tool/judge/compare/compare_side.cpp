@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -907,6 +908,40 @@ void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) 
   count_elements(tensor, true);
 }
 
+namespace {
+
+bool has_zero(const std::vector<Dim>& dims) {
+  return std::find(dims.begin(), dims.end(), 0) != dims.end();
+}
+
+/// Inputs over which their operator has written, or whose memory could not be read, are recorded without elements. What
+/// wrote them is known by a card's names.
+void find_unseen(DumpSide& side) {
+  std::map<std::tuple<std::optional<std::uint32_t>, std::string, std::string_view>, const DumpTensor*>
+      outputs;
+  for (DumpTensor& tensor : side.tensors) {
+    const DumpFile& file = side.files[tensor.file];
+    const auto key = std::tuple(file.boot, file.place, tensor.name);
+    if (tensor.is_output && !tensor.name.empty()) outputs[key] = &tensor;
+    if (tensor.is_output || tensor.constant || !has_zero(tensor.shape)) continue;
+    const auto output = tensor.name.empty() ? outputs.end() : outputs.find(key);
+    if (output == outputs.end() || has_zero(output->second->shape)) {
+      // An input that the model leaves out is recorded so, and is not the first.
+      tensor.unseen = tensor.index == 0 || !tensor.name.empty() || tensor.dtype != DType::uint8;
+      continue;
+    }
+    DumpTensor seen = *output->second;
+    seen.file = tensor.file;
+    seen.is_output = false;
+    seen.index = tensor.index;
+    seen.address = tensor.address;
+    seen.written_in = output->second->file;
+    tensor = seen;
+  }
+}
+
+}  // namespace
+
 std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side, const char* whose) {
   const auto card_of = [&](const std::string& path) {
     return card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
@@ -919,7 +954,10 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
   }
   std::size_t ambiguous = 0, carded_count = 0;
   std::string other_tasks;
-  if (!any) return {};  // mostly
+  if (!any) {
+    find_unseen(side);
+    return {};
+  }
   for (DumpFile& file : side.files) {
     const CardedOps* const found = file.type == kFailureType ? card_of(file.path) : nullptr;
     const RunOp* const op = found != nullptr ? found->op(identity_of(file)) : nullptr;
@@ -940,11 +978,13 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     ++carded_count;
     take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
+    tensor.unseen = tensor.constant && has_zero(tensor.shape) && !has_zero(carded->shape);
     tensor.name = carded->name;
     tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
     return true;
   });
+  find_unseen(side);
   if (card != nullptr && carded_count + ambiguous == 0)
     return "the card that is named has no operator of " + std::string(whose) + ": nothing of it is used";
   if (ambiguous == 0) return {};

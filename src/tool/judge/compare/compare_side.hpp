@@ -101,8 +101,12 @@ struct DumpTensor {
   bool by_other_card = false;           ///< `quant` is that of the tensor of the other side
   bool constant = false;                ///< by a card: the model holds its elements
   std::string_view name{};              ///< by a card; empty: not known
-  std::uint64_t pieces = 1;             ///< of equal size, that its data lie in
-  std::uint64_t piece_step = 0;         ///< bytes from one to the next
+  /// An input whose elements its own record does not hold, as its operator has written over them: the file of the
+  /// operator that wrote it, of whose output these are the elements.
+  std::optional<std::size_t> written_in{};
+  bool unseen = false;           ///< the dump has its elements nowhere
+  std::uint64_t pieces = 1;      ///< of equal size, that its data lie in
+  std::uint64_t piece_step = 0;  ///< bytes from one to the next
   /// Instead of elements, of which there are none then.
   std::shared_ptr<const TensorSummary> summary{};
   std::string kept{};  ///< what the config's privacy has kept, in words; empty: not known
@@ -178,6 +182,11 @@ struct DumpSide : ToldApart {
   std::deque<DumpFile> files;
   std::deque<DumpTensor> tensors;
   bool named_file = false;  ///< the path is a file
+
+  /// The file that holds the elements of `tensor`.
+  const std::string& path_of(const DumpTensor& tensor) const {
+    return files[tensor.written_in.value_or(tensor.file)].path;
+  }
   /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
   std::map<std::string, std::size_t> kept{};
 };

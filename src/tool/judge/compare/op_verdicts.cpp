@@ -77,8 +77,9 @@ class OpJudge {
 
   void add(const PairResult& result, std::size_t here, const DumpTensor& tensor, OpVerdict& op) const {
     op.results.push_back(here);
+    const bool unseen = tensor.unseen || (result.pair.golden && pair_.golden_tensor(here).unseen);
     // Integers of which no scale is known tell nothing of real numbers.
-    if (!result.comparison || (result.unscaled && !tensor.is_output)) {
+    if (!result.comparison || unseen || (result.unscaled && !tensor.is_output)) {
       if (!tensor.is_output) op.uncompared.push_back(here);
       if (tensor.is_output && !op.failed_output) op.failed_output = here;
       return;
@@ -165,6 +166,7 @@ class OpJudge {
     constexpr std::string_view kRounding =
         "batchnorm conv convtranspose erf exp gelu hardsigmoid layernorm matmul reducemean rmsnorm sigmoid silu softmax tanh";
     constexpr std::size_t kLeastOps = 2;
+    constexpr double kOtherNumber = 0.1;
     std::set<std::string> rounding, places;
     std::vector<OpVerdict*> inexact;
     std::string name;
@@ -173,6 +175,10 @@ class OpJudge {
       const std::string here = file.type + ' ' + file.op;
       if (op.other_dtype || !places.insert(file.place + ' ' + here).second) return;
       const std::string type = canonical_type(file.type);
+      // No rounding makes such a number, however little the output shows of it.
+      if (op.unequal_constant && info(pair_.my_tensor(*op.unequal_constant).dtype).bits >= 8 &&
+          error_of(pair_.results[*op.unequal_constant]).peak > kOtherNumber)
+        op.bad_constant = op.unequal_constant;
       if (op.inputs == 0 || !op.equal_inputs || !op.has_output || op.failed_input ||
           (op.unequal_constant && !op.bad_constant) || op.fused || !pair_.hidden_inputs(op).empty())
         continue;

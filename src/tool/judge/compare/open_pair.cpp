@@ -32,7 +32,7 @@ struct CompareElements::Window {
 bool CompareElements::open(const DumpSide& side, const DumpTensor& tensor,
                            const std::optional<Relayout>& relayout) {
   static std::atomic<std::uint64_t> openings{0};
-  const std::string path = side.files[tensor.file].path;
+  const std::string path = side.path_of(tensor);
   if (!file_.open(path)) {
     error_ = file_.error();
     return false;

@@ -73,6 +73,8 @@ std::string VerdictReport::unequal_text(const OpVerdict& op) const {
   if (!op.unequal_output) return miswritten_text(op);
   const std::string output = measured_text(*op.unequal_output);
   if (op.inputs == 0 || !op.equal_inputs) return output;
+  if (op.unequal_constant)
+    return "its constant " + role_text(my_tensor(*op.unequal_constant)) + " is not equal, " + output;
   return (op.inputs == 1 ? "its input is equal, "
                          : "its " + std::to_string(op.inputs) + " inputs are equal, ") +
          output;
@@ -226,7 +228,10 @@ std::string VerdictReport::uncertain_text(const OpVerdict& op) const {
                role_text(result.pair.mine ? my_tensor(*op.failed_input)
                                           : report_.golden.tensors[*result.pair.golden]) +
                " could not be compared: " +
-               (result.unscaled ? "no scale is known of its integers" : result.problem);
+               (result.unscaled ? "no scale is known of its integers"
+                : result.problem.empty()
+                    ? "a dump has none of its elements, over which its operator may write"
+                    : result.problem);
       }
       return output + "; " +
              (op.inputs != 0 ? op.doubt : "without its inputs in both dumps it may be a victim");

@@ -172,7 +172,7 @@ class AloneJudge {
                  any([](double v) { return std::isinf(v) && v > 0; }) ? 1U : 0U,
                  any([](double v) { return std::isinf(v) && v < 0; }) ? 1U : 0U, false};
     }
-    if (!tensor.problem.empty()) return std::nullopt;
+    if (!tensor.problem.empty() || tensor.unseen) return std::nullopt;
     if (!can_be_non_finite(tensor.dtype)) return Odd{};
     Odd odd;
     odd.least = HUGE_VAL, odd.most = -HUGE_VAL, odd.zeros = false;
