@@ -433,6 +433,7 @@ class StepJudge {
       // Behind other operators it may be the output of one that was not dumped.
       return constant && &op == ops_.front() ? Cause::model_input : Cause::unwritten_input;
     }
+    if (writer && !is_paired(*writer)) op.other = writer;
     if (!golden_writer || op.fed) return Cause::none;
     const std::optional<std::size_t> wanted = pair_.result_of_golden(*golden_writer);
     if (!wanted || !pair_.results[*wanted].comparison) return Cause::none;

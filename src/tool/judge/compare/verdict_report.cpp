@@ -200,6 +200,10 @@ std::string VerdictReport::victim_text(const OpVerdict& op) const {
     return "its inputs agree within the limits, but are not equal, and its error is " +
            number_text(op.growth()) + " times what theirs accounts for: " + output_text(op);
   const DumpTensor input = my_tensor(op.at.value_or(*op.bad_input));
+  if (op.other && op.cause == Cause::none)
+    return "its " + role_text(input) + " diverges already, which \"" +
+           report_.mine.files[report_.mine.tensors[*op.other].file].op +
+           "\" writes, an operator without one of golden's to compare it with";
   return "its " + role_text(input) + " diverges already" +
          (op.fed || is_proof(op.cause)
               ? ""
