@@ -68,9 +68,7 @@ int main(int argc, char** argv) {
   const Memory x_memory(x), y_memory(y);
   const compare::ComparedArray mine{.source = &x_memory, .dtype = DType::float32, .item_bits = 32};
   const compare::ComparedArray golden{.source = &y_memory, .dtype = DType::float32, .item_bits = 32};
-  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx512", StatisticsLevel::avx512},
-                                                                 {"avx2", StatisticsLevel::avx2},
-                                                                 {"sse2", StatisticsLevel::sse2},
+  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx2", StatisticsLevel::avx2},
                                                                  {"neon", StatisticsLevel::neon},
                                                                  {"portable", StatisticsLevel::portable}};
   const unsigned processors = std::max(1U, std::thread::hardware_concurrency());

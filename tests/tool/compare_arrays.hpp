@@ -28,8 +28,7 @@ inline std::vector<float> normal(std::size_t count, unsigned seed, float scale =
   return values;
 }
 
-constexpr opdump::StatisticsLevel kLevels[] = {
-    opdump::StatisticsLevel::portable, opdump::StatisticsLevel::sse2, opdump::StatisticsLevel::avx2,
-    opdump::StatisticsLevel::avx512, opdump::StatisticsLevel::neon};
+constexpr opdump::StatisticsLevel kLevels[] = {opdump::StatisticsLevel::portable,
+                                               opdump::StatisticsLevel::avx2, opdump::StatisticsLevel::neon};
 
 }  // namespace

@@ -5,9 +5,7 @@ namespace opdump::compare {
 
 extern const PairKernels kPortablePairs;
 #if defined(__x86_64__)
-extern const PairKernels kSse2Pairs;
 extern const PairKernels kAvx2Pairs;
-extern const PairKernels kAvx512Pairs;
 #elif defined(__aarch64__)
 extern const PairKernels kNeonPairs;
 #endif

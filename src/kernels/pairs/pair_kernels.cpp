@@ -164,12 +164,8 @@ const PairKernels* pair_kernels(StatisticsLevel level) {
     case StatisticsLevel::portable:
       return &kPortablePairs;
 #if defined(__x86_64__)
-    case StatisticsLevel::sse2:
-      return &kSse2Pairs;
     case StatisticsLevel::avx2:
       return &kAvx2Pairs;
-    case StatisticsLevel::avx512:
-      return &kAvx512Pairs;
 #elif defined(__aarch64__)
     case StatisticsLevel::neon:
       return &kNeonPairs;
@@ -180,8 +176,7 @@ const PairKernels* pair_kernels(StatisticsLevel level) {
 }
 
 const PairKernels& pair_kernels() {
-  for (const StatisticsLevel level :
-       {StatisticsLevel::avx512, StatisticsLevel::avx2, StatisticsLevel::sse2, StatisticsLevel::neon}) {
+  for (const StatisticsLevel level : {StatisticsLevel::avx2, StatisticsLevel::neon}) {
     if (const PairKernels* kernels = pair_kernels(level)) return *kernels;
   }
   return kPortablePairs;

@@ -2,7 +2,7 @@
 /// The vectorised kernels, in terms of what each instruction set supplies before it includes this file, once
 /// per translation unit and with the compiler set to that instruction set:
 ///
-///     OPDUMP_VECTOR_BYTES   16, 32 or 64
+///     OPDUMP_VECTOR_BYTES   16 or 32
 ///     struct Isa            smaller, larger (of two Floats; a NaN as `value` gives `other`), widen (Floats
 ///                           to two Doubles), floats_from_halves (a vector's worth of float16), bits_of (the
 ///                           signs of Ints, a bit for each)
@@ -223,25 +223,20 @@ inline Floats ln_ratio(Floats p, Floats q) {
 }
 
 /// The same of several, side by side, because each is a long chain. Where all are within a factor of two,
-/// which is nearly everywhere, the series does alone, and where all are within an eighth a short one; an
-/// `Isa::ln` does everywhere.
+/// which is nearly everywhere, the series does alone, and where all are within an eighth a short one.
 template <class Set, std::size_t kCount>
 inline void ln_ratios(const Floats (&p)[kCount], const Floats (&q)[kCount], Floats (&to)[kCount]) {
-  if constexpr (requires { Set::ln(p[0]); }) {
-    for (std::size_t n = 0; n < kCount; ++n) to[n] = Set::ln(p[n] / q[n]);
+  Floats farthest{};
+  for (std::size_t n = 0; n < kCount; ++n) {
+    to[n] = (p[n] - q[n]) / (p[n] + q[n]);
+    farthest = Set::larger(magnitude(to[n]), farthest);
+  }
+  if (Set::bits_of(farthest > kFewTerms) == 0) {
+    for (Floats& t : to) t = short_logarithm_series(t);
+  } else if (Set::bits_of(farthest > 1.0F / 3) == 0) {
+    for (Floats& t : to) t = logarithm_series(t);
   } else {
-    Floats farthest{};
-    for (std::size_t n = 0; n < kCount; ++n) {
-      to[n] = (p[n] - q[n]) / (p[n] + q[n]);
-      farthest = Set::larger(magnitude(to[n]), farthest);
-    }
-    if (Set::bits_of(farthest > kFewTerms) == 0) {
-      for (Floats& t : to) t = short_logarithm_series(t);
-    } else if (Set::bits_of(farthest > 1.0F / 3) == 0) {
-      for (Floats& t : to) t = logarithm_series(t);
-    } else {
-      for (std::size_t n = 0; n < kCount; ++n) to[n] = ln_ratio(p[n], q[n]);
-    }
+    for (std::size_t n = 0; n < kCount; ++n) to[n] = ln_ratio(p[n], q[n]);
   }
 }
 
