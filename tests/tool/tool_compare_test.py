@@ -1273,6 +1273,57 @@ class Compare(Case):
         self.assertIn('1 tensor only by statistics', out)
         self.assertIn('operator "op" (statistics 0.25 > 0.05)'.split('(')[1], out)
 
+    def put_chain(self, side, *tensors):
+        """Operators one behind the other: of each its type, and of its input and output dtype, greatest, least, mean, NaNs."""
+        for i, (kind, *rows) in enumerate(tensors):
+            lines = ''.join('%s,0,16,DT_%s,ND,%s,%s,%s,%s,%s,%s,0,0\n' % (role, dtype, shape, *cells[:3], shape, cells[3]) for role, (dtype, shape, *cells)
+                            in zip(('Input', 'Output'), rows))
+            self.write(f'{side}/20260131130559/0/net/1/0/{kind}.op{i}.0.0.{i + 1}.csv', self.CANN_TITLES + lines)
+
+    def why(self, *arguments):
+        return json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--json', *arguments, expect=(0, 1))[0])
+
+    def test_statistics_alone_prove_little_of_inputs(self):
+        def row(*cells, dtype='FLOAT'):
+            return (dtype, 4, *cells)
+        relu, conv = ('Relu', row(4, -4, 0, 0), row(4, 0, 1, 0)), ('Conv2D', row(4, 0, 1, 0), row(8, -8, 0, 0))
+        self.put_chain('golden', relu, conv)
+        # Rows may have moved in what the convolution reads.
+        self.put_chain('mine', relu, (*conv[:2], row(9, -9, 0.5, 0)))
+        told = self.why()
+        self.assertEqual((told['op'], told['certain']), ('op1', False))
+        self.assertIn('its inputs are equal by statistics alone', told['headline'])
+        self.put_chain('mine', (*relu[:2], row(4, 0, 1.001, 0)), (conv[0], row(4, 0, 1.001, 0), row(19, -9, 0.5, 0)))
+        self.assertFalse(self.why()['certain'])
+        # No order makes NaNs, nor another output of each element alone.
+        self.put_chain('mine', relu, (*conv[:2], row(8, -8, 0, 2)))
+        told = self.why()
+        self.assertEqual((told['op'], told['certain'], told['cause']), ('op1', True, 'not a number'))
+        self.put_chain('mine', (*relu[:2], row(2, 0, 0.5, 0)), conv)
+        self.assertEqual((self.why()['op'], self.why()['certain']), ('op0', True))
+
+    def test_statistics_of_integers_are_those_of_what_they_stand_for(self):
+        quant = {'scheme': 'affine', 'scale': [0.0625], 'zero_point': [-20]}
+        for name, scales in ('card', [0.0625]), ('channels', [0.0625, 0.1]):
+            tensors = [{'tensor': 'x', 'quant': {**quant, 'scale': scales, 'zero_point': [-20] * len(scales), 'axis': 0}}]
+            self.write(name + '.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+                {'name': 'op0', 'type': 'Relu', 'inputs': tensors, 'outputs': tensors}]}).encode())
+        self.put_chain('golden', ('Relu', ('FLOAT', 4, 4, -4, 0, 0), ('FLOAT', 4, 4, 0, 1, 0)))
+        self.put_chain('mine', ('Relu', ('INT8', 4, 44, -84, -20, 0), ('INT8', 4, 44, -20, -4, 0)))
+        told = self.why('--model', 'card.json')
+        self.assertEqual((told['certain'], told.get('op')), (False, None), told)
+        for cards in (), ('--model', 'channels.json'):
+            told = self.why(*cards)
+            self.assertEqual((told['certain'], told.get('op')), (False, 'op0'), told)
+            self.assertIn('no scale is known', told['headline'])
+        self.put_chain('mine', ('Relu', ('INT8', 4, 44, -84, -20, 0), ('INT8', 4, 108, -20, -4, 0)))
+        told = self.why('--model', 'card.json')
+        self.assertEqual((told['certain'], told['op']), (True, 'op0'), told)
+        # What has no elements on either side is as it is.
+        for side in ('mine', 'golden'):
+            self.put_chain(side, ('Relu', ('FLOAT', 0, '', '', '', ''), ('FLOAT', 4, 4, 0, 1, 0)))
+        self.assertEqual(self.why()['headline'], 'nothing is wrong in what could be judged')
+
     def test_a_nan_on_one_side_of_statistics_diverges(self):
         self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
         for cells in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):

@@ -11,6 +11,7 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/judge/compare/compare_order.hpp"
 #include "src/tool/judge/compare/open_pair.hpp"
+#include "src/tool/read/dump/real_numbers.hpp"
 #include "src/tool/read/dump/statistics_file.hpp"
 
 namespace opdump::tool {
@@ -28,6 +29,26 @@ bool is_narrow_integer(DType dtype) {
 bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
   return (is_narrow_integer(integers.dtype) || integers.dtype == DType::int32) && integers.quant == nullptr &&
          (can_be_non_finite(reals.dtype) || reals.quant != nullptr);
+}
+
+bool stand_for_alike(const Quantisation* a, const Quantisation* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->scheme == b->scheme && a->scales == b->scales && a->zero_points == b->zero_points &&
+         a->exponents == b->exponents && a->table == b->table;
+}
+
+/// What statistics of integers are of the numbers that they stand for; nothing where those of all have no one scale.
+std::optional<TensorSummary> real_summary(const DumpTensor& tensor, TensorSummary summary) {
+  const Quantisation* const quant = tensor.quant;
+  if (quant == nullptr) return summary;
+  if (!is_uniform(*quant) || quant->scheme == QuantScheme::lut) return std::nullopt;
+  const RealNumbers reals(*quant, tensor.dtype, {});
+  for (std::optional<double>* const number : {&summary.max, &summary.min, &summary.mean}) {
+    if (*number) *number = reals.real(**number, 0);
+  }
+  summary.l2_norm.reset();
+  for (std::string* const digest : {&summary.md5, &summary.sha1, &summary.crc32}) digest->clear();
+  return summary;
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
@@ -111,15 +132,28 @@ void CompareTask::compare_summaries(PairResult& result) const {
     result.problem = "the shapes differ: mine " + shape_text(x.shape) + ", golden " + shape_text(y.shape);
     return;
   }
-  const std::optional<TensorSummary> ours = x.summary ? *x.summary : summary_of(mine, x, y.summary->dialect);
-  const std::optional<TensorSummary> theirs =
-      y.summary ? *y.summary : summary_of(golden, y, x.summary->dialect);
+  std::optional<TensorSummary> ours = x.summary ? *x.summary : summary_of(mine, x, y.summary->dialect);
+  std::optional<TensorSummary> theirs = y.summary ? *y.summary : summary_of(golden, y, x.summary->dialect);
   if (!ours || !theirs) {
     const DumpTensor& lacking = ours ? y : x;
     result.problem = lacking.problem.empty() ? "the files cannot be read any more" : lacking.problem;
     return;
   }
+  result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
+  if (!result.unscaled && !stand_for_alike(x.quant, y.quant)) {
+    const std::optional<TensorSummary> my_reals = real_summary(x, *ours), reals = real_summary(y, *theirs);
+    result.unscaled = !my_reals || !reals;
+    if (!result.unscaled) ours = my_reals, theirs = reals;
+  }
   const std::optional<SummaryDistance> summaries = summary_distance(*ours, *theirs);
+  if (!summaries && kept.empty() && is_empty(x.shape) && is_empty(y.shape)) {
+    SummaryDistance none;
+    none.same_digest = true;
+    add_remark("no elements", result);
+    result.shape = x.shape;
+    result.comparison = only_summaries(0, none);
+    return;
+  }
   if (!summaries) {
     result.problem = "the statistics of both sides have no number in common";
     if (!kept.empty()) result.problem += ": " + kept_words(kept);
@@ -131,6 +165,7 @@ void CompareTask::compare_summaries(PairResult& result) const {
   }
   result.remark = result.pair.remark;
   add_remark(summaries->same_digest ? "by the digest" : "by statistics alone", result);
+  if (result.unscaled) add_remark("integers against real numbers, and no one scale is known", result);
   if (!summaries->told.empty()) add_remark(summaries->told, result);
   if (!kept.empty()) add_remark(kept_words(kept), result);
   result.shape = x.shape;

@@ -910,10 +910,6 @@ void take_dtype(DType dtype, const std::vector<Dim>& shape, DumpTensor& tensor) 
 
 namespace {
 
-bool has_zero(const std::vector<Dim>& dims) {
-  return std::find(dims.begin(), dims.end(), 0) != dims.end();
-}
-
 /// Inputs over which their operator has written, or whose memory could not be read, are recorded without elements. What
 /// wrote them is known by a card's names.
 void find_unseen(DumpSide& side) {
@@ -923,9 +919,9 @@ void find_unseen(DumpSide& side) {
     const DumpFile& file = side.files[tensor.file];
     const auto key = std::tuple(file.boot, file.place, tensor.name);
     if (tensor.is_output && !tensor.name.empty()) outputs[key] = &tensor;
-    if (tensor.is_output || tensor.constant || !has_zero(tensor.shape)) continue;
+    if (tensor.is_output || tensor.constant || !is_empty(tensor.shape)) continue;
     const auto output = tensor.name.empty() ? outputs.end() : outputs.find(key);
-    if (output == outputs.end() || has_zero(output->second->shape)) {
+    if (output == outputs.end() || is_empty(output->second->shape)) {
       // An input that the model leaves out is recorded so, and is not the first.
       tensor.unseen = tensor.index == 0 || !tensor.name.empty() || tensor.dtype != DType::uint8;
       continue;
@@ -978,7 +974,7 @@ std::string add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side
     ++carded_count;
     take_carded_dtype(*carded, tensor);
     tensor.constant = carded->is_constant;
-    tensor.unseen = tensor.constant && has_zero(tensor.shape) && !has_zero(carded->shape);
+    tensor.unseen = tensor.constant && is_empty(tensor.shape) && !is_empty(carded->shape);
     tensor.name = carded->name;
     tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -43,6 +44,11 @@ std::vector<std::string_view> parts_of(std::string_view text);
 
 struct DumpSide;
 struct DumpTensor;
+
+/// Whether a tensor of such dims has no elements.
+inline bool is_empty(const std::vector<Dim>& dims) {
+  return std::find(dims.begin(), dims.end(), 0) != dims.end();
+}
 
 /// What a dump of statistics tells of a tensor instead of its elements. Nothing where it has no such column.
 struct TensorSummary {

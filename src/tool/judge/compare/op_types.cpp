@@ -132,10 +132,10 @@ std::string_view hidden_inputs(std::string_view type, std::size_t inputs) {
   return {};
 }
 
-bool moves_elements(std::string_view type) {
+bool ignores_order(std::string_view type) {
   return has_word(
-      "batchtospacend channelshuffle concat crop depthtospace gather gatherelements gathernd im2col reshape reverse "
-      "reversesequence roll scatter scatternd slice spacetobatchnd spacetodepth split sort tile transdata transpose",
+      "abs cast dequantize elu erf exp gelu hardsigmoid hardswish identity leakyrelu log mish neg quantize relu requantize "
+      "reshape rsqrt selu sigmoid silu softplus softsign sqrt tanh",
       canonical_type(type));
 }
 

@@ -34,8 +34,8 @@ enum class PassesErrors : std::uint8_t {
 /// runs, chance, or a state; empty: nothing that is known.
 std::string_view hidden_inputs(std::string_view type, std::size_t inputs);
 
-/// Whether it gives the elements of an input in another order, or some of them, so that statistics tell nothing of it.
-bool moves_elements(std::string_view type);
+/// Whether each element of its output is made of the element of its one input in that place alone.
+bool ignores_order(std::string_view type);
 
 PassesErrors passes_errors(std::string_view type);
 

@@ -234,18 +234,19 @@ class StepJudge {
     return call(Cause::unclear, op.fed || begun ? Verdict::victim : Verdict::diverges);
   }
 
-  /// Whether inputs are equal by statistics alone, and may be in another order.
-  bool may_read_moved(const OpVerdict& op) {
-    const auto by_statistics = [this](std::size_t result) {
+  /// Why inputs that agree by statistics alone may not be golden's; empty: they cannot matter so.
+  std::string_view statistics_doubt(const OpVerdict& op) const {
+    std::string_view doubt;
+    for (const std::size_t result : op.results) {
       const PairResult& paired = pair_.results[result];
-      return paired.comparison && !pair_.my_tensor(result).is_output && paired.comparison->summary_distance &&
-             paired.comparison->equal != paired.comparison->elements;
-    };
-    if (std::none_of(op.results.begin(), op.results.end(), by_statistics)) return false;
-    const std::set<std::size_t> before = ancestors(turns_.at(*pair_.results[op.first].pair.mine));
-    return std::any_of(before.begin(), before.end(), [this](std::size_t turn) {
-      return moves_elements(pair_.mine.files[ops_[turn]->file].type);
-    });
+      if (!paired.comparison || pair_.my_tensor(result).is_output || !paired.comparison->summary_distance ||
+          paired.comparison->equal == paired.comparison->elements)
+        continue;
+      if (!is_equal(paired)) return "its inputs agree by statistics alone, which tell little of elements";
+      if (op.inputs != 1 || !ignores_order(pair_.mine.files[op.file].type))
+        doubt = "its inputs are equal by statistics alone, and may hold their elements in another order";
+    }
+    return doubt;
   }
 
   /// Whether an input was paired with one of another operator of golden's than the outputs were, which is not fused into
@@ -274,8 +275,8 @@ class StepJudge {
 
   bool find_doubt(OpVerdict& op) {
     constexpr double kSome = 0.02;
-    if (may_read_moved(op))
-      op.doubt = "its inputs are equal by statistics alone, and may hold their elements in another order";
+    if (const std::string_view doubt = statistics_doubt(op); !doubt.empty())
+      op.doubt = doubt;
     else if (reads_others(op))
       op.doubt = "what it reads was aligned with what an operator of golden's reads that mine lacks";
     else if (clipped(op, true) >= kSome)
@@ -307,6 +308,12 @@ class StepJudge {
     // A logarithm, root or quotient has none at an input that is a little beyond those that have one.
     if (!op.equal_inputs && domain_of(pair_.mine.files[op.file].type)) return false;
     for (const std::size_t result : op.results) {
+      if (const std::optional<bool> odd = has_odd_summary(result)) {
+        if (*odd && (!pair_.my_tensor(result).is_output || domain_of(pair_.mine.files[op.file].type)))
+          return false;
+        makes |= *odd;
+        continue;
+      }
       if (!has_odd_elements(pair_.results[result])) continue;
       if (!pair_.my_tensor(result).is_output) return false;
       const PairResult paired = pair_.results[result];
@@ -314,6 +321,22 @@ class StepJudge {
       makes |= detail.mine_nan + detail.mine_infinite != 0;
     }
     return makes;
+  }
+
+  /// Whether mine has more of what is no number than golden, by statistics; nothing of tensors with elements, and of
+  /// statistics that do not count it.
+  std::optional<bool> has_odd_summary(std::size_t result) const {
+    const PairResult& paired = pair_.results[result];
+    if (!paired.comparison || !paired.comparison->summary_distance) return std::nullopt;
+    const auto odd = [](const DumpTensor& tensor) -> std::optional<std::uint64_t> {
+      const TensorSummary* const told = tensor.summary.get();
+      if (told == nullptr || !told->nans || !told->negative_infinities || !told->positive_infinities)
+        return std::nullopt;
+      return *told->nans + *told->negative_infinities + *told->positive_infinities;
+    };
+    const std::optional<std::uint64_t> mine = odd(pair_.my_tensor(result)),
+                                       golden = odd(pair_.golden_tensor(result));
+    return mine && golden ? std::optional(*mine > *golden) : std::nullopt;
   }
 
   bool is_saturated(const OpVerdict& op) const { return clipped(op, false) >= kSaturated; }

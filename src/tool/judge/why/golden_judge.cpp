@@ -125,7 +125,8 @@ void name_odd_tensors(const CompareReport& report, const VerdictReport& verdicts
     if (op.fused) fused.insert(*op.fused->pair.mine);
   }
   for (const PairResult& result : report.results) {
-    if (!result.pair.mine || !result.pair.golden || fused.contains(*result.pair.mine)) continue;
+    if (!result.pair.mine || !result.pair.golden || result.unscaled || fused.contains(*result.pair.mine))
+      continue;
     const DumpTensor& mine = report.mine.tensors[*result.pair.mine];
     const DumpTensor& golden = report.golden.tensors[*result.pair.golden];
     const bool unlike = !result.comparison && mine.problem.empty() && golden.problem.empty();
