@@ -204,6 +204,9 @@ class Diff(Case):
                          [('op1', 'different', True)])
         self.statistics('D', 1, '3', '1', shape='4')
         self.assertEqual(self.say('C', 'D', expect=1), '2 runs, 2 tensors: statistics of 1 differs, 1 the same')
+        for run in 'AB':
+            self.statistics(run, 2, '', '', shape='0,2')
+        self.assertEqual(self.say('A', 'B', expect=0), '2 runs, 3 tensors: 1 the same, statistics of 1 equal, 1 without elements')
 
     def test_of_a_fleet_the_devices_that_leave_the_others_are_named(self):
         for run in range(1000):

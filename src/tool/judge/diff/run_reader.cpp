@@ -314,7 +314,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     tensor.index = one.index;
     tensor.what = dtype_and_shape(one.dtype, one.shape, one.has_shape);
     RunDigest digest;
-    if (one.summary) {
+    if (one.summary && !is_empty(one.shape)) {
       digest = told_of(one, table);
       without_elements_ += digest.state == RunDigest::State::there && digest.basis != kOfElements ? 1 : 0;
     } else if (lacks_elements(one.dtype, one.shape, one.data_bytes) ||
