@@ -15,18 +15,11 @@
 #include <thread>
 #include <vector>
 
-#if OPDUMP_BENCH_BOOST
-#include <boost/lockfree/spsc_queue.hpp>
-#endif
-#if OPDUMP_BENCH_MOODYCAMEL
-#include <concurrentqueue/concurrentqueue.h>
-#endif
-
 #include "rig.hpp"
 #include "sinks.hpp"
 
-/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured. The queues
-/// carry a `PeerHead` with the bytes and hold at most `kQueueBytes`; LTTng and the files take the bytes alone.
+/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured. The queue
+/// carries a `PeerHead` with the bytes and holds at most `kQueueBytes`; the files take the bytes alone.
 namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
@@ -105,51 +98,6 @@ std::thread start_consumer(Consume consume) {
   return thread;
 }
 
-#if OPDUMP_BENCH_BOOST
-/// `kLazy`: the consumer sleeps a millisecond when the queue is empty, as opdump's does, and the queue is as
-/// large as opdump's ring. Otherwise it polls.
-template <bool kLazy>
-class BoostSpsc {
- public:
-  explicit BoostSpsc(std::size_t bytes) : queue_(kLazy ? ring_bytes_for(bytes) : kQueueBytes) {
-    consumer_ = start_consumer([this] {
-      std::vector<char> taken(256 * 1024);
-      for (;;) {
-        const bool last = stop_.load(std::memory_order_acquire);
-        if (queue_.pop(taken.data(), taken.size()) != 0) continue;
-        if (last) return;
-        if (kLazy) usleep(1000);
-      }
-    });
-  }
-  void record(const std::byte* data, std::size_t bytes) {
-    const PeerHead head = heads_.next(data, bytes);
-    put(&head, sizeof head);
-    put(data, bytes);
-  }
-  void finish() {
-    stop_.store(true, std::memory_order_release);
-    consumer_.join();
-  }
-
- private:
-  void put(const void* from, std::size_t bytes) {
-    const char* at = static_cast<const char*>(from);
-    while (bytes != 0) {
-      const std::size_t now = queue_.push(at, bytes);
-      at += now;
-      bytes -= now;
-      if (bytes != 0) std::this_thread::yield();
-    }
-  }
-
-  PeerHeads heads_;
-  boost::lockfree::spsc_queue<char> queue_;
-  std::atomic<bool> stop_{false};
-  std::thread consumer_;
-};
-#endif
-
 struct HeapBuffer {
   HeapBuffer() = default;
   HeapBuffer(const PeerHead& head, const std::byte* data)
@@ -160,36 +108,6 @@ struct HeapBuffer {
   std::unique_ptr<std::byte[]> bytes;
   std::size_t size = 0;
 };
-
-#if OPDUMP_BENCH_MOODYCAMEL
-class Moodycamel {
- public:
-  explicit Moodycamel(std::size_t) {
-    consumer_ = start_consumer([this] {
-      HeapBuffer taken;
-      for (;;) {
-        const bool last = stop_.load(std::memory_order_acquire);
-        if (queue_.try_dequeue(taken)) continue;
-        if (last) return;
-      }
-    });
-  }
-  void record(const std::byte* data, std::size_t bytes) {
-    while (queue_.size_approx() * bytes > kQueueBytes) std::this_thread::yield();
-    queue_.enqueue(HeapBuffer(heads_.next(data, bytes), data));
-  }
-  void finish() {
-    stop_.store(true, std::memory_order_release);
-    consumer_.join();
-  }
-
- private:
-  PeerHeads heads_;
-  moodycamel::ConcurrentQueue<HeapBuffer> queue_;
-  std::atomic<bool> stop_{false};
-  std::thread consumer_;
-};
-#endif
 
 /// The design of the vendor's host server.
 class MutexQueue {
@@ -238,18 +156,6 @@ class MutexQueue {
   bool stop_ = false;
   std::thread consumer_;
 };
-
-#if OPDUMP_BENCH_LTTNG
-void lttng_record(const std::byte* data, std::size_t bytes);
-
-/// Without a session that has the event enabled a tracepoint does nothing, so run.sh sets one up.
-class LttngUst {
- public:
-  explicit LttngUst(std::size_t) {}
-  void record(const std::byte* data, std::size_t bytes) { lttng_record(data, bytes); }
-  void finish() {}
-};
-#endif
 
 /// A folder below OPDUMP_BENCH_FOLDER.
 inline std::string new_folder() {

@@ -182,17 +182,7 @@ int main(int argc, char** argv) {
   ns_per_tick();
   add<Memcpy>("memcpy");
   add<Opdump>("opdump");
-#if OPDUMP_BENCH_BOOST
-  add<BoostSpsc<false>>("boost spsc_queue");
-  add<BoostSpsc<true>>("boost spsc_queue, lazy");
-#endif
-#if OPDUMP_BENCH_MOODYCAMEL
-  add<Moodycamel>("moodycamel queue");
-#endif
   add<MutexQueue>("mutex + condvar queue");
-#if OPDUMP_BENCH_LTTNG
-  if (std::getenv("OPDUMP_BENCH_LTTNG") != nullptr) add<LttngUst>("LTTng-UST");
-#endif
   add<FilePerTensor>("fopen + fwrite");
   add_drain<CopiedRecords>("memcpy of the record");
   add_drain<DrainedRecords<opdump::JournalDetail::gaps>>("opdump, gaps alone in the journal");

@@ -58,33 +58,8 @@ bench_tools() {
 }
 
 peers() {
-  need libboost-dev boost has_header boost/lockfree/spsc_queue.hpp
-  need libconcurrentqueue-dev moodycamel::ConcurrentQueue has_header concurrentqueue/concurrentqueue.h
   need nlohmann-json3-dev nlohmann::json has_header nlohmann/json.hpp
-  need liblttng-ust-dev LTTng-UST pkg-config --exists lttng-ust
-  need lttng-tools lttng command -v lttng
   need python3-numpy NumPy find_numpy
-}
-
-lttng_home=
-stop_lttng() {
-  [ -n "$lttng_home" ] || return 0
-  lttng destroy opdump-bench >/dev/null 2>&1 || true
-  [ ! -s "$lttng_home/sessiond.pid" ] || kill "$(cat "$lttng_home/sessiond.pid")" 2>/dev/null || true
-  rm -rf "$lttng_home"
-  lttng_home=
-}
-
-# A session of its own, in flight recorder mode: nothing reads the events, the oldest make room.
-start_lttng() {
-  command -v lttng >/dev/null && command -v lttng-sessiond >/dev/null || return 1
-  lttng_home=$(mktemp -d)
-  export LTTNG_HOME="$lttng_home"
-  lttng-sessiond --daemonize --no-kernel --pidfile="$lttng_home/sessiond.pid" &&
-    lttng create opdump-bench --snapshot --output="$lttng_home/traces" &&
-    lttng enable-channel --userspace --subbuf-size=4M --num-subbuf=4 --overwrite tensors &&
-    lttng enable-event --userspace --channel=tensors opdump_bench:tensor &&
-    lttng start
 }
 
 mkdir -p build
@@ -100,7 +75,7 @@ if [ -z "${OPDUMP_BENCH_FOLDER:-}" ]; then
 fi
 scratch=$(mktemp -d "$OPDUMP_BENCH_FOLDER/opdump-bench-XXXXXX")
 disk_scratch=$(mktemp -d "${OPDUMP_BENCH_DISK:-$PWD/build}/opdump-bench-XXXXXX")
-trap 'stop_lttng; rm -rf "$scratch" "$disk_scratch"' EXIT
+trap 'rm -rf "$scratch" "$disk_scratch"' EXIT
 export OPDUMP_BENCH_FOLDER="$scratch" OPDUMP_BENCH_DISK="$disk_scratch"
 
 folder=build/bench
@@ -141,11 +116,6 @@ for topic in $topics; do
     continue
   fi
   if [ "$topic" = recording ]; then
-    if start_lttng >build/lttng.log 2>&1; then
-      export OPDUMP_BENCH_LTTNG=1
-    else
-      say 'not measured: LTTng-UST, its daemon does not start (build/lttng.log)'
-    fi
     if find_numpy; then
       "$python" tests/bench/numpy_save.py "$scratch" "$repetitions" >"$folder/numpy.json"
       results="$results $folder/numpy.json"
@@ -163,7 +133,6 @@ for topic in $topics; do
       fail 'the benchmark failed'
   fi
   results="$folder/$topic.json $results"
-  stop_lttng
 done
 
 if [ -n "$results" ]; then
