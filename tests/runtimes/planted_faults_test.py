@@ -113,6 +113,27 @@ class PlantedFaults(unittest.TestCase):
             shutil.rmtree(dump)
         self.assertGreater(named, FAULTS // 8)
 
+    def test_statistics_accuse_nobody_else(self):
+        goldens, named = {}, 0
+        for number in range(FAULTS // 2):
+            choose = random.Random(f'{SEED} statistics {number}')
+            subject = choose.choice(self.floats + self.int8)
+            try:
+                fault = Planted(subject, KINDS[number % len(KINDS)], choose)
+            except NoPlace:
+                continue
+            if subject not in goldens:
+                goldens[subject] = subject.folder / 'statistics'
+                subject.run(subject.file, goldens[subject], data='stats')
+            dump = subject.folder / f'statistics{number}'
+            subject.run(fault.file, dump, data='stats')
+            told = self.ask('why', dump, '-g', goldens[subject])
+            self.assertTrue(told.get('op') == in_files(fault.op) or not told['certain'], f'{fault}: {told["headline"]}')
+            named += told.get('op') == in_files(fault.op)
+            shutil.rmtree(dump)
+        print(f'{named} of {FAULTS // 2} faults are the first operator that is named by statistics')
+        self.assertGreater(named, FAULTS // 8)
+
     def plant(self, number):
         """A fault that changes something, what `compare` says of it, and whom `why` accuses instead."""
         choose = random.Random(f'{SEED} {number}')

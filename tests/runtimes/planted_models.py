@@ -291,12 +291,12 @@ class Subject:
         self.operators = [node.name for node in Model(file).nodes
                           if node.type != 'Constant' and 'output.0' in self.arrays[in_files(node.name)]]
 
-    def run(self, file, dump, level=0, inputs=None, **options):
+    def run(self, file, dump, level=0, inputs=None, data='tensor', **options):
         """By ONNX Runtime's optimisations of that level."""
         dump.mkdir()
         paths = {name: dump.with_name(f'{dump.name}.{name}') for name in ('onnx', 'json', 'out')}
         paths['onnx'].write_bytes(file)
-        paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_list': [{}]},
+        paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_data': data, 'dump_list': [{}]},
                                              'opdump': {**WHOLE, 'ring_bytes': 1 << 22, **options}}))
         lines = [f'level {level}', f'session {self.name} {paths["onnx"]}']
         for name, array in (inputs or self.inputs).items():
