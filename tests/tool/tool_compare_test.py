@@ -1287,6 +1287,14 @@ class Compare(Case):
         def row(*cells, dtype='FLOAT'):
             return (dtype, 4, *cells)
         relu, conv = ('Relu', row(4, -4, 0, 0), row(4, 0, 1, 0)), ('Conv2D', row(4, 0, 1, 0), row(8, -8, 0, 0))
+        # Behind operators that are equal, the first one that is not is told, too.
+        self.put_chain('golden', relu, relu, relu, relu, conv)
+        self.put_chain('mine', relu, relu, relu, (*relu[:2], row(4, 0, 1.01, 0)), (conv[0], row(4, 0, 1.01, 0), row(19, -9, 0.5, 0)))
+        told = self.why()
+        self.assertEqual((told['op'], told['certain']), ('op4', False))
+        self.assertIn('below the limits, first unequal operator: Relu "op3"', told['others'][0])
+        for side in ('golden', 'mine'):
+            shutil.rmtree(self.path(side))
         self.put_chain('golden', relu, conv)
         # Rows may have moved in what the convolution reads.
         self.put_chain('mine', relu, (*conv[:2], row(9, -9, 0.5, 0)))

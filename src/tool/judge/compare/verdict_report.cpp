@@ -389,7 +389,10 @@ std::vector<std::string> VerdictReport::others() const {
   if (other)
     lines.push_back("another dtype in " + count_text(others, "operator") + ", first " + name_of(*other) +
                     ": " + dtype_text(*other));
-  if (!first_ && !proof_ && unequal_)
+  // Behind operators that are equal to the last digit, the first one that is not comes before what crosses a limit.
+  constexpr std::size_t kEqual = 3;
+  if (!proof_ && unequal_ &&
+      (!first_ || (unequal_->first < first_->first && place_of(ops_, unequal_->first) >= kEqual)))
     lines.push_back("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
                     unequal_text(*unequal_));
   if (grown_ && !are_one(grown_, first()) && grown_->verdict != Verdict::culprit && grown_->input_error > 0)
