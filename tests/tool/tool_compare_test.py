@@ -774,6 +774,13 @@ class Compare(Case):
             self.assertIn('by another scale or zero point', told['headline'])
         both = ('--model', 'mine.json', '--golden-model', 'golden.json')
         self.assertNotIn('diverg', why(*both)['headline'])
+        # What only moves numbers has its input's scale.
+        for side, more in ('golden', 0), ('mine', 9):
+            data = [tensor(tool_case.INT8, [len(stored)], struct.pack('<%db' % len(stored), *(q + by for q in stored))) for by in (0, more)]
+            self.put('20260131130559/0/net/1/0/Pad.conv.1.0.1', data[:1], data[1:], side)
+        self.assertEqual(why()['certain'], True)
+        for side in ('golden', 'mine'):
+            os.remove(self.path(side, '20260131130559/0/net/1/0/Pad.conv.1.0.1'))
         put('mine', [round(q * 0.75) + 9 + 40 * (q == 20) for q in stored], 0.5 / 0.75, 9)
         for cards in (), both:
             self.assertTrue(why(*cards)['certain'])
@@ -806,6 +813,15 @@ class Compare(Case):
         told = why()
         self.assertEqual((told['op'], told['certain']), ('mul', False), told)
         self.assertIn('without its inputs in both dumps it may be a victim', told['headline'])
+
+    def test_what_only_moves_elements_and_changes_one_is_named_within_the_limits(self):
+        ramp = [math.sin(i) for i in range(500)]
+        for kind, changed, certain in ('Reshape', ramp[:100] + [-0.4] + ramp[101:], True), ('Tanh', ramp[:100] + [-0.4] + ramp[101:], False):
+            for side, out in ('golden', ramp), ('mine', changed):
+                shutil.rmtree(self.path(side), ignore_errors=True)
+                self.put(f'20260131130559/0/net/1/0/{kind}.op.1.0.1', [one(ramp)], [one(out)], side)
+            told = json.loads(self.run_tool('why', 'mine', '-g', 'golden', '--json', expect=(0, 1))[0])
+            self.assertEqual((told['certain'], told.get('op')), (certain, 'op' if certain else None), told)
 
     def test_a_constant_that_no_rounding_makes_is_named_within_the_limits(self):
         ramp = [math.sin(i) for i in range(2000)]

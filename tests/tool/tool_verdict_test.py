@@ -171,19 +171,21 @@ class Verdicts(PlantedCase):
                 self.assertEqual(self.culprits(report), ['conv3'], report.get('headline'))
                 self.assertIn('first cause: Conv "conv3" at net/0, culprit: its constant input 1 is another', report['headline']['text'])
 
-    def write_int8(self, side, gain=None, quantised=True):
+    def write_int8(self, side, gain=None, quantised=True, level=None):
         """A convolution of 88 channels as ONNX writes it for integers, with its quantiser before it, or in float32."""
         source = random.Random(8)
         x = [source.gauss(0, 1) for _ in range(88 * 16)]
         y = [source.gauss(0, 1) for _ in range(88 * 16)]
         w = [source.gauss(0, 1) for _ in range(88 * 4)]
+        if level is not None:  # of all elements of a channel
+            y[7 * 16:8 * 16] = [level] * 16
         folder = side + '/20260131130559/0/net/1/0/'
         shape, weights = [1, 88, 4, 4], [88, 4]
         if not quantised:
             self.write(folder + 'Conv.conv.1.0.1002', record([self.reals(x, shape), self.reals(w, weights), self.reals(w[:88], [88])], [self.reals(y, shape)]))
             return
         rough = random.Random(9)
-        y = [v + rough.gauss(0, 0.047) for v in y]
+        y = [v + rough.gauss(0, 0.047) * (level is None or i // 16 != 7) for i, v in enumerate(y)]
         if gain is not None:
             y = [v * 1.5 if i // 16 == gain else v for i, v in enumerate(y)]
         def integers(values, dims, code=INT8, size='b', step=0.04):
@@ -227,6 +229,12 @@ class Verdicts(PlantedCase):
             self.assertRegex(report['headline']['text'], r"channel 7 of 88 \(axis 1\) of output 0 is 1\.[45]\S* times golden's")
             good = json.loads(self.run_tool('compare', 'good', 'golden', '--model', 'mine.json', '--json', *more, expect=(0, 1))[0])
             self.assertEqual(self.culprits(good), [])
+
+    def test_a_channel_that_is_shifted_has_no_factor(self):
+        self.write_int8('golden', quantised=False, level=0.44)
+        self.write_int8('mine', level=0.56)
+        report = json.loads(self.run_tool('compare', 'mine', 'golden', '--model', 'mine.json', '--json', expect=(0, 1))[0])
+        self.assertEqual(self.culprits(report), [], report.get('headline'))
 
     def test_fused_operators(self):
         """A right fold agrees and is told; of a wrong one the operator that has it is the culprit."""

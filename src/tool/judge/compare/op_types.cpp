@@ -132,6 +132,17 @@ std::string_view hidden_inputs(std::string_view type, std::size_t inputs) {
   return {};
 }
 
+bool only_moves(std::string_view type) {
+  return has_word(
+      "batchtospacend channelshuffle cont copy crop depthtospace identity pad reshape reverse reversesequence slice "
+      "spacetobatchnd spacetodepth split tile transpose",
+      canonical_type(type));
+}
+
+bool keeps_scale(std::string_view type) {
+  return only_moves(type) || has_word("gather pool resize", canonical_type(type));
+}
+
 bool ignores_order(std::string_view type) {
   return has_word(
       "abs cast dequantize elu erf exp gelu hardsigmoid hardswish identity leakyrelu log mish neg quantize relu requantize "

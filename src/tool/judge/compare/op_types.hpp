@@ -34,6 +34,12 @@ enum class PassesErrors : std::uint8_t {
 /// runs, chance, or a state; empty: nothing that is known.
 std::string_view hidden_inputs(std::string_view type, std::size_t inputs);
 
+/// Whether each element of its output is one of its first input, or of a constant of the model.
+bool only_moves(std::string_view type);
+
+/// Whether its output has the scale of its first input: it moves and chooses elements, or weighs them alike.
+bool keeps_scale(std::string_view type);
+
 /// Whether each element of its output is made of the element of its one input in that place alone.
 bool ignores_order(std::string_view type);
 

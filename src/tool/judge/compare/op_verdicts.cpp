@@ -170,6 +170,7 @@ class OpJudge {
     std::set<std::string> rounding, places;
     std::vector<OpVerdict*> inexact;
     std::string name;
+    for (OpVerdict& op : ops_) op.inexact = moves_wrongly(op);
     for (OpVerdict& op : ops_) {
       const DumpFile file = pair_.mine.files[op.file];
       const std::string here = file.type + ' ' + file.op;
@@ -196,7 +197,18 @@ class OpJudge {
     }
     if (rounding.size() < kLeastOps) return;
     for (OpVerdict* const op : inexact)
-      op->inexact = op->cause != Cause::ambiguous && (op->bad_constant || is_beyond_rounding(*op));
+      op->inexact |= op->cause != Cause::ambiguous && (op->bad_constant || is_beyond_rounding(*op));
+  }
+
+  /// Whether it only moves elements, all that it reads is equal, and what it writes is not.
+  bool moves_wrongly(const OpVerdict& op) const {
+    return op.unequal_output && op.inputs != 0 && op.equal_inputs && !op.unequal_constant &&
+           !op.failed_input && op.uncompared.empty() && !op.other_dtype && !op.fused &&
+           op.cause != Cause::ambiguous && only_moves(pair_.mine.files[op.file].type) &&
+           std::none_of(op.results.begin(), op.results.end(), [this](std::size_t result) {
+             const PairResult& paired = pair_.results[result];
+             return !paired.comparison || paired.unscaled || paired.comparison->summary_distance;
+           });
   }
 
   bool is_beyond_rounding(const OpVerdict& op) const {

@@ -291,16 +291,24 @@ std::optional<ChannelGain> odd_channel(const DumpSide& mine, const DumpTensor& t
   for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i)
     inner *= static_cast<std::size_t>(tensor.shape[i]);
   struct Sums {
-    double xx = 0, xy = 0, yy = 0;
+    double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
   };
   std::vector<Sums> sums(channels);
   double all = 0;
+  const auto each = static_cast<double>(x->size() / channels);
   for (std::size_t i = 0; i < x->size(); ++i) {
     Sums& sum = sums[i / inner % channels];
-    sum.xx += (*x)[i] * (*x)[i];
-    sum.xy += (*x)[i] * (*y)[i];
-    sum.yy += (*y)[i] * (*y)[i];
+    sum.x += (*x)[i] / each;
+    sum.y += (*y)[i] / each;
     all += (*y)[i] * (*y)[i];
+  }
+  // About the means: what shifts a channel gives it no factor.
+  for (std::size_t i = 0; i < x->size(); ++i) {
+    Sums& sum = sums[i / inner % channels];
+    const double a = (*x)[i] - sum.x, b = (*y)[i] - sum.y;
+    sum.xx += a * a;
+    sum.xy += a * b;
+    sum.yy += b * b;
   }
   ChannelGain odd{0, channels, axis};
   std::vector<double> off;

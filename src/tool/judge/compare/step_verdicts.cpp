@@ -216,7 +216,9 @@ class StepJudge {
       op.at = op.bad_constant;
       return call(Cause::constant, Verdict::culprit);
     }
-    if (pair_.results[*op.bad_output].unscaled || is_rescaled(op, pair_.results[*op.bad_output]))
+    const bool has_scale_of_equal = op.equal_inputs && keeps_scale(pair_.mine.files[op.file].type);
+    if (pair_.results[*op.bad_output].unscaled ||
+        (!has_scale_of_equal && is_rescaled(op, pair_.results[*op.bad_output])))
       return call(Cause::unscaled, Verdict::diverges);
     const std::string_view hidden = pair_.hidden_inputs(op);
     if (!hidden.empty()) op.doubt = hidden;

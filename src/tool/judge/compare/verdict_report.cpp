@@ -145,6 +145,8 @@ std::string VerdictReport::own_text(const OpVerdict& op) const {
     text += "; its error is " + number_text(op.growth()) + " times what that of its inputs accounts for";
   }
   if (op.bad_output || op.fused) return text;
+  if (op.inexact && only_moves(report_.mine.files[op.file].type))
+    return text + ", within the limits; such an operator only moves elements";
   return text + (op.inexact ? ", within the limits; whatever else has equal inputs has equal outputs"
                             : ", within the limits, and that grows");
 }
