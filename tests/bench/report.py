@@ -65,16 +65,6 @@ def of_topic(results, topic):
     return names, sorted(values)
 
 
-def off(results):
-    names, _ = of_topic(results, 'off')
-    if not names:
-        return
-    floor = results['off', 'loop alone', 0]['mean']
-    rows = [['', 'ns', 'over the loop']]
-    rows += [[name, f'{results["off", name, 0]["mean"]:.2f}', f'{results["off", name, 0]["mean"] - floor:+.2f}'] for name in names]
-    table('An operator that is not wanted, ns (goal: under 1.5 over the loop)', rows)
-
-
 def recording(results, topic, title, of_peers):
     """`of_peers`: which figure of the peers is compared. Back to back it is the mean: a thread that waits for room seldom,
     but long, has a good p50."""
@@ -196,7 +186,6 @@ def growth(results):
 
 def main():
     results = load(sys.argv[1:])
-    off(results)
     recording(results, 'paced', 'Paced, a record every 5 us (64 KiB: 100 us, 1 MiB: 1.5 ms)', 'p50')
     recording(results, 'flat', 'Back to back', 'mean')
     drain(results)

@@ -13,7 +13,7 @@ Builds opdump with optimisation under build/bench, runs its benchmarks and print
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
 only when something cannot be built or run.
 
-  TOPIC     off, recording, file, growth, configs, statistics, digest, overflow, compare, convert or flash; all by default
+  TOPIC     recording, file, growth, configs, statistics, digest, overflow, compare, convert or flash; all by default
   --quick   one repetition of everything instead of five
   --help    this text
 
@@ -34,11 +34,11 @@ for argument; do
       help
       exit 0
       ;;
-    off | recording | file | growth | configs | statistics | digest | overflow | compare | convert | flash) topics="$topics $argument" ;;
+    recording | file | growth | configs | statistics | digest | overflow | compare | convert | flash) topics="$topics $argument" ;;
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -n "$topics" ] || topics='off recording file growth configs statistics digest overflow compare convert flash'
+[ -n "$topics" ] || topics='recording file growth configs statistics digest overflow compare convert flash'
 
 has_header() {
   printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
