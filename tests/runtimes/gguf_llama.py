@@ -5,7 +5,7 @@ import struct
 
 ALIGNMENT = 32
 U32, F32, STRING = 4, 6, 8  # kinds of values
-TENSOR_F32, TENSOR_Q8_0 = 0, 8
+TENSOR_F32, TENSOR_F16, TENSOR_Q8_0 = 0, 1, 8
 
 # Heads of 32 elements, as blocks of q8_0 have.
 VOCABULARY, WIDTH, HEADS, LAYERS, HIDDEN = 64, 64, 2, 2, 96
@@ -45,8 +45,9 @@ def blocks(values):
     return data, reals
 
 
-def write(path, seed=1):
-    """Returns what the weights in blocks stand for, by name."""
+def write(path, seed=1, matrices=None, change=lambda name, weights: weights):
+    """Matrices are of that type, if one is given, else those of keys in blocks and the others in float32. Returns what the weights in
+    blocks stand for, by name."""
     chance = random.Random(seed)
     values = [pair('general.architecture', STRING, 'llama'), pair('general.alignment', U32, ALIGNMENT),
               pair('llama.context_length', U32, 64), pair('llama.embedding_length', U32, WIDTH),
@@ -58,13 +59,17 @@ def write(path, seed=1):
     infos, data, quantised = [], bytearray(), {}
     for name, dims in tensors():
         kind = TENSOR_Q8_0 if 'attn_k' in name else TENSOR_F32
+        if matrices is not None:
+            kind = matrices if len(dims) == 2 else TENSOR_F32
         infos.append(text(name) + struct.pack(f'<I{len(dims)}QIQ', len(dims), *dims, kind, len(data)))
         size = dims[0] * (dims[1] if len(dims) == 2 else 1)
         scale = 1 if len(dims) == 1 else 0.3
-        weights = [1.0 if len(dims) == 1 else chance.gauss(0, scale) for _ in range(size)]
+        weights = change(name, [1.0 if len(dims) == 1 else chance.gauss(0, scale) for _ in range(size)])
         if kind == TENSOR_Q8_0:
             stored, quantised[name] = blocks(weights)
             data += stored
+        elif kind == TENSOR_F16:
+            data += struct.pack(f'<{len(weights)}e', *weights)
         else:
             data += array.array('f', weights).tobytes()
         data += bytes(-len(data) % ALIGNMENT)

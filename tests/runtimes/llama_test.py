@@ -4,9 +4,11 @@ runtime, tokens and logits are those of an untapped run, and memory does not gro
 
 usage: llama_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
+import itertools
 import json
 import pathlib
 import platform
+import shutil
 import subprocess
 import sys
 import unittest
@@ -104,6 +106,43 @@ class Llama(TappedProgram):
         reals = QUANTISED['blk.0.attn_k.weight']
         for key, real in (('min', min(reals)), ('max', max(reals)), ('mean', sum(reals) / len(reals))):
             self.assertAlmostEqual(told['real_' + key], real, 6)
+
+    def dumped(self, name, **of_model):
+        """All of three steps of a model made so."""
+        gguf_llama.write(self.folder / 'made.gguf', **of_model)
+        self.run_program([FOLDER / 'llama', self.folder / 'made.gguf', BINS, 3], {'dump_mode': 'all', 'dump_list': [{}]})
+        self.dump.rename(self.folder / name)
+        self.dump.mkdir()
+        return self.folder / name
+
+    def why(self, mine, golden):
+        done = subprocess.run([OPDUMP, 'why', mine, '-g', golden, '--json', '--any-model'], text=True, capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def test_weights_of_fewer_bits_accuse_nobody(self):
+        kinds = {'float32': gguf_llama.TENSOR_F32, 'float16': gguf_llama.TENSOR_F16, 'q8_0': gguf_llama.TENSOR_Q8_0}
+        dumps = {name: self.dumped(name, matrices=kind) for name, kind in kinds.items()}
+        for mine, golden in itertools.permutations(kinds, 2):
+            told = self.why(dumps[mine], dumps[golden])
+            self.assertFalse(told['certain'], f'{mine} against {golden}: {told["headline"]}')
+
+    def test_another_weight_is_named(self):
+        """By what reads it, in any type of weights."""
+        readers = {'token_embd': 'embd', 'output_norm': 'result_norm', 'output': 'result_output'}
+        for layer in range(gguf_llama.LAYERS):
+            readers |= {f'blk.{layer}.{weight}': f'{op}-{layer}' for weight, op in (
+                ('attn_norm', 'attn_norm'), ('attn_q', 'Qcur'), ('attn_k', 'Kcur'), ('attn_v', 'Vcur'), ('attn_output', 'attn_out'),
+                ('ffn_norm', 'ffn_norm'), ('ffn_gate', 'ffn_gate'), ('ffn_up', 'ffn_up'), ('ffn_down', 'ffn_out'))}
+        for kind in (gguf_llama.TENSOR_F32, gguf_llama.TENSOR_F16, gguf_llama.TENSOR_Q8_0):
+            golden = self.dumped(f'golden{kind}', matrices=kind)
+            for weight, op in readers.items():
+                def change(name, weights, weight=weight):
+                    return [2 * number for number in weights] if name == weight + '.weight' else weights
+                mine = self.dumped('mine', matrices=kind, change=change)
+                told = self.why(mine, golden)
+                self.assertEqual((told.get('op'), told['certain']), (op, True), f'{weight} of type {kind}: {told["headline"]}')
+                shutil.rmtree(mine)
 
     def test_weights_that_the_backend_repacks_have_no_elements(self):
         config = {'dump_mode': 'all', 'dump_list': [{'model_name': 'llama', 'layer': ['Kcur-0']}]}
