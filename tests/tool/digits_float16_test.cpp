@@ -14,11 +14,11 @@ using digits::to_float32;
 namespace {
 
 constexpr std::uint32_t kCodes = 0x10000;
-constexpr Float16 kInfinity = 0x7c00;
+constexpr Float16 kInfiniteCode = 0x7c00;
 constexpr Float16 kSignBit = 0x8000;
 
 bool is_nan(std::uint32_t code) {
-  return (code & 0x7fffu) > kInfinity;
+  return (code & 0x7fffu) > kInfiniteCode;
 }
 
 /// The value by the definition of binary16, for codes that are finite.
@@ -38,7 +38,7 @@ float from_bits(std::uint32_t bits) {
 
 TEST_CASE("every finite float16 has the value that binary16 defines") {
   for (std::uint32_t code = 0; code < kCodes; ++code) {
-    if ((code & 0x7fff) >= kInfinity) continue;
+    if ((code & 0x7fff) >= kInfiniteCode) continue;
     const float value = to_float32(static_cast<Float16>(code));
     CAPTURE(code);
     REQUIRE(static_cast<double>(value) == defined_value(code));
@@ -62,9 +62,9 @@ TEST_CASE("all 65536 codes survive the round trip, NaN payloads too") {
 
 TEST_CASE("between two neighbours the nearer one wins, and the even one at a tie") {
   // The gap above 0x7bff, the largest finite code, leads to 65536, where infinity begins.
-  for (std::uint32_t lower = 0; lower < kInfinity; ++lower) {
+  for (std::uint32_t lower = 0; lower < kInfiniteCode; ++lower) {
     const std::uint32_t upper = lower + 1;
-    const double above = upper == kInfinity ? 65536.0 : defined_value(upper);
+    const double above = upper == kInfiniteCode ? 65536.0 : defined_value(upper);
     const float middle = static_cast<float>((defined_value(lower) + above) / 2);
     const std::uint32_t even = lower % 2 == 0 ? lower : upper;
     CAPTURE(lower);
@@ -91,11 +91,11 @@ TEST_CASE("subnormals and what is too small for them") {
 TEST_CASE("overflow gives infinity") {
   CHECK(to_float16(65504.0f) == 0x7bff);
   CHECK(to_float16(0x1.ffdffep15f) == 0x7bff);
-  CHECK(to_float16(65520.0f) == kInfinity);
-  CHECK(to_float16(65536.0f) == kInfinity);
-  CHECK(to_float16(std::numeric_limits<float>::max()) == kInfinity);
+  CHECK(to_float16(65520.0f) == kInfiniteCode);
+  CHECK(to_float16(65536.0f) == kInfiniteCode);
+  CHECK(to_float16(std::numeric_limits<float>::max()) == kInfiniteCode);
   CHECK(to_float16(std::numeric_limits<float>::lowest()) == 0xfc00);
-  CHECK(to_float16(std::numeric_limits<float>::infinity()) == kInfinity);
+  CHECK(to_float16(std::numeric_limits<float>::infinity()) == kInfiniteCode);
   CHECK(to_float16(-std::numeric_limits<float>::infinity()) == 0xfc00);
 }
 

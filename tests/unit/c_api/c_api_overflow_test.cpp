@@ -43,19 +43,19 @@ std::vector<std::byte> plan_of_watch() {
 }
 
 /// The port's side.
-struct Port {
+struct FaultPort {
   int over = 0;
   opdump_status answer = OPDUMP_OK;
   std::vector<std::string> overwrites;
 
   static opdump_status overflowed(void* self, std::uint32_t stream_id, int* over) {
-    const Port& port = *static_cast<Port*>(self);
+    const FaultPort& port = *static_cast<FaultPort*>(self);
     *over = stream_id == 0 ? port.over : 0;
     return port.answer;
   }
 
   static void overwritten(void* self, const opdump_overwrite* told) {
-    static_cast<Port*>(self)->overwrites.push_back(
+    static_cast<FaultPort*>(self)->overwrites.push_back(
         std::string(told->by, told->by_bytes) + " wrote bytes " + std::to_string(told->first_byte) + " to " +
         std::to_string(told->last_byte) + " of output " + std::to_string(told->output) + " of " +
         std::string(told->watched, told->watched_bytes));
@@ -63,11 +63,11 @@ struct Port {
 };
 
 struct Faults {
-  explicit Faults(Port* port = nullptr, std::uint32_t watched_ops = 0) {
+  explicit Faults(FaultPort* port = nullptr, std::uint32_t watched_ops = 0) {
     options.struct_bytes = sizeof options;
     options.context = port;
-    options.overflowed = port != nullptr ? Port::overflowed : nullptr;
-    options.overwritten = port != nullptr ? Port::overwritten : nullptr;
+    options.overflowed = port != nullptr ? FaultPort::overflowed : nullptr;
+    options.overwritten = port != nullptr ? FaultPort::overwritten : nullptr;
     options.watched_ops = watched_ops;
     room = std::make_unique<Room>(opdump_faults_size(&options));
     REQUIRE(opdump_faults_create(room->at(), room->bytes(), &options, &handle) == OPDUMP_OK);
@@ -122,7 +122,7 @@ TEST_CASE("c api: an operator whose outputs are not finite is dumped with a repo
 }
 
 TEST_CASE("c api: a device that tells of overflows is believed, and one that cannot tell costs the record") {
-  Port port;
+  FaultPort port;
   const Faults faults(&port);
   CDump dump(nullptr, plan_of_overflows(), faults.handle);
   dump.start(kNet);
@@ -213,7 +213,7 @@ TEST_CASE("c api: what overflowed is captured as any other where the config asks
 
 TEST_CASE("c api: a watched operator's output that another overwrites is told and dumped") {
   const Restored restored;
-  Port port;
+  FaultPort port;
   const Faults faults(&port, 1);
   CDump dump(nullptr, plan_of_watch(), faults.handle);
   dump.start(kNet);

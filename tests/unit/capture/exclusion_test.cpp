@@ -58,7 +58,7 @@ struct ExclusionBench : Bench<32768> {
   }
 };
 
-DumpConfig config_of(std::span<const ModelRule> rules) {
+DumpConfig excluding_config(std::span<const ModelRule> rules) {
   return {
       .active = true, .dump_path = "/dump", .mode = DumpMode::all, .level = DumpLevel::op, .models = rules};
 }
@@ -73,7 +73,7 @@ TEST_CASE("exclusions: by name and by type, in every step; the others keep their
   const ModelExtras extras = {.exclusions = exclusions};
   const ModelRule rules[] = {{.model_name = "net", .extras = &extras}};
   ExclusionBench bench;
-  CHECK(bench.dumped(config_of(rules), 2) ==
+  CHECK(bench.dumped(excluding_config(rules), 2) ==
         std::vector<std::string>{"conv1_relu1 4 8 12@0 16@1 20@2", "pool1 8 16@1", "fc 4 8 12@0 16@1 20@2",
                                  "conv1_relu1 4 8 12@0 16@1 20@2", "pool1 8 16@1", "fc 4 8 12@0 16@1 20@2"});
 }
@@ -89,7 +89,7 @@ TEST_CASE("exclusions: the entry of the model and the one of every model hold to
       {.any_model = true, .all_layers = false, .layers = layers, .extras = &extras[1]},
       {.model_name = "other", .extras = &extras[2]}};
   ExclusionBench bench;
-  CHECK(bench.dumped(config_of(rules)) == std::vector<std::string>{"fc 8 16@1"});
+  CHECK(bench.dumped(excluding_config(rules)) == std::vector<std::string>{"fc 8 16@1"});
 }
 
 TEST_CASE("exclusions: the mode holds besides, and what is left of nothing makes no file") {
@@ -97,7 +97,7 @@ TEST_CASE("exclusions: the mode holds besides, and what is left of nothing makes
                                         {.by_type = true, .name = "Conv2D", .positions = kFirstInput}};
   const ModelExtras extras = {.exclusions = exclusions};
   const ModelRule rules[] = {{.any_model = true, .extras = &extras}};
-  DumpConfig config = config_of(rules);
+  DumpConfig config = excluding_config(rules);
   config.mode = DumpMode::input;
   ExclusionBench bench;
   CHECK(bench.dumped(config) == std::vector<std::string>{"conv1_relu1 8", "pool1 4 8"});
@@ -110,7 +110,7 @@ TEST_CASE("exclusions: a record says which of its operator's tensors it has, in 
   const ModelExtras extras = {.exclusions = exclusions};
   const std::string_view layers[] = {"conv1_relu1", "fc"};
   const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = layers, .extras = &extras}};
-  DumpConfig config = config_of(rules);
+  DumpConfig config = excluding_config(rules);
   const auto positions = [](auto reader, Bytes file) {
     REQUIRE(reader.open(file, file.size()) == Status::ok);
     std::string text;
@@ -149,7 +149,7 @@ TEST_CASE("exclusions: files of one tensor keep the position in their names") {
   const ModelExtras extras = {.exclusions = exclusions};
   const std::string_view layers[] = {"fc"};
   const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = layers, .extras = &extras}};
-  DumpConfig config = config_of(rules);
+  DumpConfig config = excluding_config(rules);
   config.form.file_format = FileFormat::npy;
   ExclusionBench bench;
   bench.start(config);
@@ -169,7 +169,7 @@ TEST_CASE("exclusions: an operator with more tensors than can be sorted out is l
   const ModelExtras extras = {.exclusions = exclusions};
   const ModelRule rules[] = {{.any_model = true, .extras = &extras}};
   ExclusionBench bench;
-  bench.start(config_of(rules));
+  bench.start(excluding_config(rules));
   const std::vector<TensorView> many(RemainingTensors::kMost + 1, bench.tensors.input);
   const std::vector<TensorView> too_many(RemainingTensors::kMost + 2, bench.tensors.input);
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);

@@ -15,7 +15,7 @@ using namespace opdump::tests;
 namespace {
 
 constexpr int kSignals = 20'000;
-constexpr int kSteps = 20'000;
+constexpr int kSignalledSteps = 20'000;
 
 /// What the signal handler captures.
 struct InHandler {
@@ -69,8 +69,8 @@ TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the d
   const itimerval often = {.it_interval = {0, 20}, .it_value = {0, 20}};
   REQUIRE(setitimer(ITIMER_REAL, &often, nullptr) == 0);
   constexpr std::uint32_t kWritten = 100;
-  for (int step = 0;
-       step < kSteps || state.signals.load() < kSignals || bench.session.counts().written <= kWritten;
+  for (int step = 0; step < kSignalledSteps || state.signals.load() < kSignals ||
+                     bench.session.counts().written <= kWritten;
        ++step) {
     REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
     bench.recorder.capture(0, {&bench.tensors.input, 1}, {});
@@ -81,7 +81,7 @@ TEST_CASE("signal handler: captures whatever it has interrupted, and wakes the d
   REQUIRE(bench.session.finalize() == Status::ok);
   CHECK(state.refused.load() == 0);
   const DumpCounts counts = bench.session.counts();
-  CHECK(counts.wanted >= kSignals + kSteps);
+  CHECK(counts.wanted >= kSignals + kSignalledSteps);
   CHECK(counts.written > kWritten);
   CHECK(counts.written + counts.ring_full == counts.wanted);
   check_adds_up(counts);

@@ -52,7 +52,7 @@ std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::ui
                                std::size_t budget = SIZE_MAX) {
   static Bench<kRingBytes> bench;
   bench.start(npy_config());
-  const std::vector<std::byte> memory = little_endian(data.data(), data.size(), dtype);
+  const std::vector<std::byte> memory = tests::little_endian(data.data(), data.size(), dtype);
   const TensorView output = {
       .address = address_of(memory.data()), .bytes = memory.size(), .dtype = dtype, .shape = shape};
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);

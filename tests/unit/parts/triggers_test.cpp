@@ -15,7 +15,7 @@ using Steps = std::set<std::uint64_t>;
 using TriggerLines = std::vector<std::string>;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 /// Ten steps of which each makes its number and 1, but for those in `odd`, which make `values`.
 template <class Look>
@@ -46,8 +46,8 @@ TEST_CASE_TEMPLATE("triggers: each statistic fires where it is beyond its limit,
       {TriggerCause::mean, none, 20, {40.f, 2.f}, "21", ">20"},
       {TriggerCause::l2norm, none, 40, {30.f, -40.f}, "50", ">40"},
       {TriggerCause::nan, none, 0, {1.f, kNan, kNan}, "2", ">0"},
-      {TriggerCause::inf, none, 0, {1.f, -kInf, kInf}, "2", ">0"},
-      {TriggerCause::saturated, none, 0.25, {largest, 1.f, -kInf, 2.f}, "0.5", ">0.25"},
+      {TriggerCause::inf, none, 0, {1.f, -kInfinite, kInfinite}, "2", ">0"},
+      {TriggerCause::saturated, none, 0.25, {largest, 1.f, -kInfinite, 2.f}, "0.5", ">0.25"},
   };
   for (const Case& one : cases) {
     CAPTURE(kTriggerWords[static_cast<std::size_t>(one.cause)]);

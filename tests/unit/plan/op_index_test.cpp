@@ -153,7 +153,7 @@ class RandomNames : public tests::Random {
   }
 };
 
-struct Rule {
+struct ListedRule {
   std::vector<std::string_view> layers;
   std::vector<std::string_view> watched;
   std::vector<OpRange> ranges;
@@ -186,10 +186,10 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
                 .level = static_cast<OpLevel>(random.below(3)),
                 .marked = !random.often()};
     }
-    std::vector<Rule> lists(1 + random.below(5));
+    std::vector<ListedRule> lists(1 + random.below(5));
     std::vector<ModelRule> rules;
     const bool watch = !random.often();
-    for (Rule& list : lists) {
+    for (ListedRule& list : lists) {
       list.layers = random.names(4);
       for (std::size_t i = random.below(4); i != 0; --i)
         list.ranges.push_back({random.name(), random.name()});

@@ -9,7 +9,7 @@ using namespace opdump;
 
 namespace {
 
-std::byte pattern(std::uint32_t chunk, std::uint32_t at) {
+std::byte threads_pattern(std::uint32_t chunk, std::uint32_t at) {
   return static_cast<std::byte>(chunk * 131 + at * 7 + 1);
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("ring: two threads, every byte in order") {
       const std::uint32_t bytes = random() % 300;
       MutableBytes room;
       while ((room = ring.reserve(bytes, bytes)).data() == nullptr) std::this_thread::yield();
-      for (std::uint32_t i = 0; i < bytes; ++i) room[i] = pattern(chunk, i);
+      for (std::uint32_t i = 0; i < bytes; ++i) room[i] = threads_pattern(chunk, i);
       ring.commit(bytes);
       ++chunk;
     }
@@ -41,7 +41,7 @@ TEST_CASE("ring: two threads, every byte in order") {
       continue;
     }
     wrong += bytes.size() != random() % 300;
-    for (std::uint32_t i = 0; i < bytes.size(); ++i) wrong += bytes[i] != pattern(chunk, i);
+    for (std::uint32_t i = 0; i < bytes.size(); ++i) wrong += bytes[i] != threads_pattern(chunk, i);
     ring.pop();
     if (++chunk % 3 == 0) ring.release();
   }

@@ -90,14 +90,14 @@ long double element(const std::vector<std::byte>& bytes, DType dtype, std::size_
   return static_cast<long double>(bits);
 }
 
-struct Reference {
+struct Moments {
   std::uint64_t nan = 0, negative_inf = 0, positive_inf = 0, negative = 0, zero = 0, positive = 0;
   long double max = -std::numeric_limits<long double>::infinity();
   long double min = std::numeric_limits<long double>::infinity();
   bool first_is_nan = false;
   long double sum = 0, magnitudes = 0, squares = 0;  ///< of what is finite
 
-  Reference(const std::vector<std::byte>& bytes, DType dtype, std::size_t count) {
+  Moments(const std::vector<std::byte>& bytes, DType dtype, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const long double value = element(bytes, dtype, i);
       if (std::isnan(value)) {
@@ -205,7 +205,7 @@ void check_against_reference(const Sample& sample) {
   if (sample.count > 1000 && large++ % OPDUMP_TEST_SHARE != 0) return;
   check_levels(sample);
   if constexpr (!kHasReference) return;
-  const Reference reference(sample.bytes, sample.dtype, sample.count);
+  const Moments reference(sample.bytes, sample.dtype, sample.count);
   const long double nan = std::numeric_limits<long double>::quiet_NaN();
   const long double inf = std::numeric_limits<long double>::infinity();
   const bool infinite = reference.negative_inf + reference.positive_inf != 0;
