@@ -8,7 +8,6 @@ endmacro()
 
 set(opdump_vector_sources
   src/kernels/statistics/kernels_avx2.cpp
-  src/kernels/statistics/kernels_avx512.cpp
   src/kernels/statistics/kernels_neon.cpp
   src/kernels/statistics/kernels_sse2.cpp
 )

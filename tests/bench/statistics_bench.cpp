@@ -97,8 +97,7 @@ Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const Statistic
 
 int main(int argc, char** argv) {
   const std::size_t size = (argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 64) << 20;
-  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx512", StatisticsLevel::avx512},
-                                                                 {"avx2", StatisticsLevel::avx2},
+  constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {{"avx2", StatisticsLevel::avx2},
                                                                  {"sse2", StatisticsLevel::sse2},
                                                                  {"neon", StatisticsLevel::neon},
                                                                  {"portable", StatisticsLevel::portable}};

@@ -31,11 +31,6 @@ const StatisticsKernels* statistics_kernels(StatisticsLevel level) {
     case StatisticsLevel::avx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() ? &kAvx2Kernels
                                                                                            : nullptr;
-    case StatisticsLevel::avx512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("avx512vl")
-                 ? &kAvx512Kernels
-                 : nullptr;
 #elif defined(__aarch64__)
     case StatisticsLevel::neon:
       return &kNeonKernels;
@@ -46,8 +41,7 @@ const StatisticsKernels* statistics_kernels(StatisticsLevel level) {
 }
 
 const StatisticsKernels& statistics_kernels() {
-  for (const StatisticsLevel level :
-       {StatisticsLevel::avx512, StatisticsLevel::avx2, StatisticsLevel::sse2, StatisticsLevel::neon}) {
+  for (const StatisticsLevel level : {StatisticsLevel::avx2, StatisticsLevel::sse2, StatisticsLevel::neon}) {
     if (const StatisticsKernels* kernels = statistics_kernels(level)) return *kernels;
   }
   return kPortableKernels;

@@ -78,14 +78,6 @@ struct Isa {
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 const StatisticsKernels kAvx2Kernels = kKernels;
-
-std::size_t avx2_float16(const std::byte* data, std::size_t elements, HalfLanes& lanes, FloatRun& run) {
-  return kKernels.float16(data, elements, lanes, run);
-}
-
-std::size_t avx2_bfloat16(const std::byte* data, std::size_t elements, HalfLanes& lanes, FloatRun& run) {
-  return kKernels.bfloat16(data, elements, lanes, run);
-}
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 #endif

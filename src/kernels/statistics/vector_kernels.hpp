@@ -2,7 +2,7 @@
 /// The vectorised kernels, in terms of what each instruction set supplies before it includes this file, once
 /// per translation unit and with the compiler set to that instruction set:
 ///
-///     OPDUMP_VECTOR_BYTES    16, 32 or 64
+///     OPDUMP_VECTOR_BYTES    16 or 32
 ///     struct Isa             smaller, larger (of two Floats, Doubles, Shorts, Chars; a NaN gives `other`),
 ///                            widen_floats (the floats at an address as Doubles), sum_bytes, square_bytes
 ///                            (kSubtractsLowestSquare: of -128 the negative), multiply_pairs (of Shorts,

@@ -178,8 +178,9 @@ struct Level {
 /// Those that this processor has.
 std::vector<Level> levels() {
   constexpr std::pair<const char*, StatisticsLevel> kLevels[] = {
-      {"sse2", StatisticsLevel::sse2},         {"avx2", StatisticsLevel::avx2},
-      {"avx512", StatisticsLevel::avx512},     {"neon", StatisticsLevel::neon},
+      {"sse2", StatisticsLevel::sse2},
+      {"avx2", StatisticsLevel::avx2},
+      {"neon", StatisticsLevel::neon},
       {"portable", StatisticsLevel::portable},
   };
   std::vector<Level> found;

@@ -95,7 +95,7 @@ struct StatisticsKernels {
 };
 
 /// Instruction sets that the library has kernels for.
-enum class StatisticsLevel : std::uint8_t { portable, sse2, avx2, avx512, neon };
+enum class StatisticsLevel : std::uint8_t { portable, sse2, avx2, neon };
 
 /// The kernels for `level`; null when the processor or the build lacks it. `portable` gives an empty table.
 /// Constant memory. In the library, not in this header.
