@@ -23,7 +23,7 @@ export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 say "== 2/4 Building opdump and the digits example in $folder, unoptimised to be quick"
 build_targets='src/tool/opdump examples/digits/digits'
 build "$folder" -Dtests=disabled -Dtool=enabled -Dexamples=enabled \
-  -Dwarning_level=0 -Dwerror=false -Doptimization=0 -Ddebug=false -Dunity=on -Dunity_size=25 || exit 1
+  -Dwarning_level=0 -Dwerror=false -Doptimization=0 -Ddebug=false -Dunity=on -Dunity_size=25 -Db_pch=false || exit 1
 
 say "== 3/4 Reading digits, dumping what examples/digits/acl.json asks for to $folder/dump"
 rm -rf "$folder/dump"

@@ -263,7 +263,7 @@ ordinary='-Dslow_tests=false -Dtest_share=10'
 # clang compiles what the sanitizers add in half of GCC's time, and unoptimised in a third of its own. Files share
 # translation units, and nothing is told to debuggers beyond lines. The vptr check needs type information, which the
 # library is built without.
-sanitized='-Dunity=on -Dunity_size=30 -Ddebug=false -Db_lundef=false'
+sanitized='-Dunity=on -Dunity_size=30 -Db_pch=false -Ddebug=false -Db_lundef=false'
 # shellcheck disable=SC2086  # a list of options
 of_address() {
   CC=clang CXX=clang++ "$@" $sanitized -Doptimization=0 '-Dcpp_args=-g1 -fno-sanitize=vptr' \

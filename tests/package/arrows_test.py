@@ -23,7 +23,7 @@ LEVELS = [
     ['src/tool/verify', 'src/tool/write'],
     ['src/tool/page'],
     ['src/tool/commands'],
-    ['src/tool'],
+    ['src/precompiled', 'src/tool'],
 ]
 SOURCES = ('.hpp', '.cpp', '.h', '.c', '.inl')
 INCLUDE = re.compile(r'^\s*#\s*include\s*"((?:opdump|platform|src)/[^"]+)"', re.M)
