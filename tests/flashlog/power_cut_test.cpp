@@ -74,7 +74,7 @@ const FlashSetup kCutSetups[] = {
 }  // namespace
 
 TEST_CASE("flash log: power is cut everywhere") {
-  const std::uint32_t strides[] = {length() == Length::quick ? 61u : 1u};
+  const std::uint32_t strides[] = {length() != Length::quick ? 1u : OPDUMP_TEST_SHARE > 10 ? 487u : 61u};
   for (const FlashSetup& setup : kCutSetups) {
     CAPTURE(setup.geometry.program_bytes);
     run_scenario(setup, 220, strides);
@@ -85,7 +85,7 @@ TEST_CASE("flash log: power is cut everywhere") {
 TEST_CASE("flash log: power is cut everywhere, and again during recovery") {
   const std::uint32_t stride = length() == Length::full      ? 1
                                : length() == Length::lengthy ? 11
-                               : OPDUMP_TEST_SHARE > 10      ? 1201
+                               : OPDUMP_TEST_SHARE > 10      ? 4801
                                                              : 301;
   const std::uint32_t strides[] = {stride, stride};
   for (const FlashSetup& setup : kCutSetups) {
