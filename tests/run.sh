@@ -11,12 +11,12 @@ help() {
 usage: sh tests/run.sh [--all | ROOM... | --firmware [TARGET...]]
 
 Builds opdump under build/tests as users do, with the default options, runs its tests, and runs the unit tests once more
-with the address and undefined behaviour sanitizers. Of what a test tries out exhaustively it takes one in ten. Half
-an hour on two processors. Missing tools are installed with apt-get where there is one.
+with the address and undefined behaviour sanitizers. Of what a test tries out exhaustively it takes one in ten. Some
+20 minutes on two processors. Missing tools are installed with apt-get where there is one.
 
   --all       everything, which takes longer: every case of a test, models and mutants of the ring, runtimes, a browser,
-              Debian's packages, the machine of a kernel, emulated boards; the release build; unit and tool tests with the
-              address and undefined behaviour sanitizers; unit tests with clang's thread sanitizer
+              the quickstart, packages, sizes, RTOSes, the machine of a kernel, emulated boards; the release build; unit and
+              tool tests with the address and undefined behaviour sanitizers; unit tests with clang's thread sanitizer
   ROOM...     the tests of these rooms: those of that suite (a folder of tests/unit, flashlog, seal, tool, interop, package,
               ...) and those that are named so (compare, verify, extract, ...), in the build without sanitizers
   --firmware  instead of these, build for other machines and run the tests there, emulated: all, or some of
@@ -254,7 +254,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 [ "$all" = no ] || try_to_have valgrind has_valgrind valgrind
 [ "$all" = no ] || try_to_have 'groff and zsh' has_manual_readers groff zsh
 [ "$all" = no ] || try_to_have 'abidiff of libabigail' has_abidiff abigail-tools
-[ "$firmware" = yes ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
+[ "$all" = no ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
 [ "$all" = no ] || try_to_have 'QEMU for PCs' has_pc qemu-system-x86
 
 # Of the build that users make, with one in ten of what is tried out exhaustively and without the tests that take minutes.

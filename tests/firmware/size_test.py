@@ -2,7 +2,7 @@
 """Flash, RAM and stack of opdump on Cortex-M3 and M55, in parts and in whole firmware, stay within
 tests/firmware/size.json.
 
-usage: size_test.py SOURCE_ROOT [--quick | --write]
+usage: size_test.py SOURCE_ROOT [--write]
 
 Each component is a file below tests/firmware/size that calls what a firmware calls. It is compiled with -Os and
 linked alone, unused functions left out; what it needs of the C library is not counted but has to be among the few
@@ -13,7 +13,6 @@ behind a virtual call comes on top. Of whole firmware see linked_size.py.
 A component that is "more than" another build is what it takes more flash than that one.
 
 The tables of tests/firmware/README.md have to be within 5 % of what is measured; --write brings them up to date.
-With --quick only a product in each profile is measured.
 """
 import json
 import pathlib
@@ -84,10 +83,9 @@ def main():
         print('arm-none-eabi-g++ is not installed')
         sys.exit(SKIP)
     rules = json.loads((root / 'tests/firmware/size.json').read_text())
-    quick = '--quick' in sys.argv
     complaints, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for component, rule in ({} if quick else rules['components']).items():
+        for component, rule in rules['components'].items():
             figures = {cpu: measure(root, component, rule, cpu, pathlib.Path(folder)) for cpu in CPUS}
             for cpu, got in figures.items():
                 complaints.append(complaint(f'{component}, {cpu}, flash in bytes', got['flash'], rule['flash']))
@@ -112,9 +110,8 @@ def main():
                          f'{rule["flash"]["budget"]}', f'{max(f["stack"] for f in figures.values())}',
                          f'{rule["stack"]["budget"]}'))
         complaints += profile_complaints(root, rules['profiles'], pathlib.Path(folder))
-        if not quick:
-            linked, others = linked_rows(root, rules['linked'], pathlib.Path(folder))
-            complaints += others + table_complaints(root, rows, linked)
+        linked, others = linked_rows(root, rules['linked'], pathlib.Path(folder))
+        complaints += others + table_complaints(root, rows, linked)
     complaints = list(filter(None, complaints))
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)
