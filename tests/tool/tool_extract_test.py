@@ -62,13 +62,19 @@ class Extract(Case):
             crc = struct.unpack_from('<I', image, at + 1)[0]
             self.write('flash.img', bytes(image))
             out, _ = self.run_tool('extract', 'flash.img', '-o', f'of {cause}')
-            self.assertIn(f'written out: 4 to 6 ({words[cause] if cause < len(words) else "unknown"})\n', out)
+            self.assertIn(f'written out: steps 4 to 6 ({words[cause] if cause < len(words) else "unknown"})\n', out)
+        # The first of its steps is the last of them.
+        changed = struct.pack('<Q', 4 ^ 6) + bytes(21)
+        struct.pack_into('<Q', image, at - len(mark), 6)
+        struct.pack_into('<I', image, at + 1, crc ^ binascii.crc32(changed) ^ binascii.crc32(bytes(len(changed))))
+        self.write('flash.img', bytes(image))
+        self.assertIn('written out: step 6 (unknown)\n', self.run_tool('extract', 'flash.img', '-o', 'one step')[0])
 
     def test_a_history(self):
         """What the device never wrote out is in the area of its history."""
         self.make('history')
         out, _ = self.run_tool('extract', 'flash.img', '-o', 'all')
-        self.assertTrue(out.endswith('boot 1: a history of steps 1 to 10; written out: 4 to 6 (call)\n'
+        self.assertTrue(out.endswith('boot 1: a history of steps 1 to 10; written out: steps 4 to 6 (call)\n'
                                      'boot 2: a history of steps 1 to 10; never written out\n'), out)
         out, _ = self.run_tool('extract', 'flash.img', '-o', 'kept', '--history')
         self.assertTrue(out.startswith('17 committed files'), out)

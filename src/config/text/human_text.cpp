@@ -19,6 +19,11 @@ std::string byte_text(std::uint64_t bytes) {
   return text;
 }
 
+std::string range_text(std::string_view singular, std::uint64_t first, std::uint64_t last) {
+  const std::string one = std::string(singular) + (first == last ? " " : "s ") + std::to_string(first);
+  return first == last ? one : one + " to " + std::to_string(last);
+}
+
 std::string count_text(std::uint64_t count, std::string_view singular) {
   std::string text = std::to_string(count) + ' ';
   text.append(singular);

@@ -15,6 +15,9 @@ std::string byte_text(std::uint64_t bytes);
 /// "1 record", "3 records".
 std::string count_text(std::uint64_t count, std::string_view singular);
 
+/// "step 3", "steps 3 to 5".
+std::string range_text(std::string_view singular, std::uint64_t first, std::uint64_t last);
+
 /// A number with up to 6 significant digits.
 std::string number_text(double number);
 

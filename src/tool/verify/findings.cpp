@@ -195,9 +195,7 @@ void LossGroups::add(FindingKind kind, const std::string& journal, std::uint32_t
 void LossGroups::tell(Findings& findings) {
   for (auto& [key, group] : groups_) {
     const auto& [kind, model, op, recorder, causes] = key;
-    const std::string numbers = group.first == group.last ? "number " + std::to_string(group.first)
-                                                          : "numbers " + std::to_string(group.first) +
-                                                                " to " + std::to_string(group.last);
+    const std::string numbers = range_text("number", group.first, group.last);
     findings.add_row(
         kind, {op, model, group.in_model ? group.steps.text() : std::string(),
                count_text(group.count, "record") + std::string(verb_of(kind)) + ": " + causes_text(causes) +

@@ -20,18 +20,16 @@ void JournalFindings::on_gap(std::uint32_t recorder, std::uint32_t first, std::u
                         {"last", {}, last, true},
                         {"cause", std::string(causes)}},
                        count);
-  const std::string range = first == last
-                                ? "number " + std::to_string(first)
-                                : "numbers " + std::to_string(first) + " to " + std::to_string(last);
-  findings_.add_row(FindingKind::gap, {journal_, "recorder " + std::to_string(recorder) + ", " + range,
-                                       count_text(count, "record") +
-                                           " lost, with no room even to tell which: " + causes_text(causes)});
+  findings_.add_row(
+      FindingKind::gap,
+      {journal_, "recorder " + std::to_string(recorder) + ", " + range_text("number", first, last),
+       count_text(count, "record") + " lost, with no room even to tell which: " + causes_text(causes)});
 }
 
 void JournalFindings::on_forgotten(const JournalLine& line, bool names_files) {
   const ForgottenRecords& told = line.forgotten;
-  const std::string range = "recorder " + std::to_string(line.recorder) + ", numbers " +
-                            std::to_string(line.sequence) + " to " + std::to_string(line.last);
+  const std::string range =
+      "recorder " + std::to_string(line.recorder) + ", " + range_text("number", line.sequence, line.last);
   const auto fields = [&](std::uint64_t count, const std::string& cause) {
     return std::vector<FindingField>{{"journal", journal_},
                                      {"recorder", {}, line.recorder, true},
@@ -224,9 +222,7 @@ void JournalFindings::on_chunk(const JournalLine& line) {
 }
 
 void JournalFindings::on_unreceived(std::uint64_t first, std::uint64_t last) {
-  const std::string what = first == last ? "frame " + std::to_string(first)
-                                         : "frames " + std::to_string(first) + " to " + std::to_string(last);
-  findings_.add(FindingKind::unreceived, true, {journal_, what},
+  findings_.add(FindingKind::unreceived, true, {journal_, range_text("frame", first, last)},
                 {{"journal", journal_}, {"first", {}, first, true}, {"last", {}, last, true}});
 }
 

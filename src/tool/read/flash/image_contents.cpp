@@ -13,6 +13,7 @@
 #include "platform/flashlog/flash_history.hpp"
 #include "platform/flashlog/impl/damaged_places.hpp"
 #include "platform/posix/tree_sink.hpp"
+#include "src/config/text/human_text.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/read/dump/found_files.hpp"
@@ -456,13 +457,12 @@ std::vector<std::string> HistoryMarks::lines() const {
     if (boot.steps.empty()) {
       line += ", none of whose steps is left";
     } else {
-      line += " of steps " + std::to_string(boot.steps.front().second) + " to " +
-              std::to_string(boot.steps.back().second);
+      line += " of " + range_text("step", boot.steps.front().second, boot.steps.back().second);
     }
     std::string written;
     for (const WrittenOut& one : boot.written) {
-      written += (written.empty() ? "" : ", ") + std::to_string(one.first) + " to " +
-                 std::to_string(one.last) + " (" + std::string(flashlog::FlashHistory::cause_word(one.cause));
+      written += (written.empty() ? "" : ", ") + range_text("step", one.first, one.last) + " (" +
+                 std::string(flashlog::FlashHistory::cause_word(one.cause));
       written += one.lost != 0 ? ", " + std::to_string(one.lost) + " lost)" : ")";
     }
     line += written.empty() ? "; never written out" : "; written out: " + written;

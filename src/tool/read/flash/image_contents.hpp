@@ -39,7 +39,7 @@ class HistoryMarks {
   /// Whether that step was handed on by the device.
   bool was_written_out(const flashlog::LogReader::Object& object) const;
 
-  /// A line for each boot, such as "boot 3: a history of steps 12 to 40; written out: 12 to 14 (call)".
+  /// A line for each boot, such as "boot 3: a history of steps 12 to 40; written out: steps 12 to 14 (call)".
   std::vector<std::string> lines() const;
 
  private:

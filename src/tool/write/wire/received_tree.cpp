@@ -40,9 +40,7 @@ void ReceivedTree::take(const WireFrame& frame, std::uint64_t number) {
 void ReceivedTree::lose(std::uint64_t first, std::uint64_t last) {
   ++tally_.gaps;
   tally_.lost_frames += last - first + 1;
-  std::string text =
-      first == last ? "frame " + std::to_string(first) + " never arrived"
-                    : "frames " + std::to_string(first) + " to " + std::to_string(last) + " never arrived";
+  std::string text = range_text("frame", first, last) + " never arrived";
   for (const auto& [number, object] : objects_) {
     if (!object.failed) {
       sink_->abort(object.id);
