@@ -128,10 +128,6 @@ for topic in $topics; do
     fail "the benchmark failed, see above and $folder/$topic.log"
   }
   grep '^not measured' "$folder/$topic.log" || true
-  if [ "$topic" = growth ]; then
-    python3 tests/bench/growth_tools.py "$folder/src/tool/opdump" "$scratch" --repetitions "$repetitions" ||
-      fail 'the benchmark failed'
-  fi
   results="$folder/$topic.json $results"
 done
 
