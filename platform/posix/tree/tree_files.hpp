@@ -19,12 +19,14 @@ inline constexpr std::size_t kMaxFileNameBytes = 255;
 inline constexpr std::string_view kMappingFile = "mapping.csv";
 
 /// Most bytes of a name that stands for another one.
-inline constexpr std::size_t kMaxShortNameBytes = kMaxDecimalBytes + 4;
+inline constexpr std::size_t kMaxShortNameBytes = kMaxDecimalBytes + 5;
 
 /// Puts the name of the file whose real name, `name`, is in `kMappingFile`; returns its end.
 inline char* put_short_name(char* to, std::string_view name) {
   to = put_decimal(to, fnv1a(name));
-  return name.ends_with(".npy") ? put_text(to, ".npy") : name.ends_with(".bin") ? put_text(to, ".bin") : to;
+  for (const std::string_view suffix : {".npy", ".bin", ".json"})
+    if (name.ends_with(suffix)) return put_text(to, suffix);
+  return to;
 }
 
 /// What became of a call that syncs a directory or a file system, an errno or 0. A file system that cannot, such as

@@ -394,18 +394,20 @@ TEST_CASE("tree sink: a longer name becomes a number and a row of mapping.csv") 
   CHECK(mode_of(root.path() / "d/mapping.csv") == 0600);
 }
 
-TEST_CASE("tree sink: a long .npy name keeps its ending, an aborted one leaves no row") {
-  TemporaryDirectory root;
-  TreeSink sink;
-  const std::string file = std::string(300, 'x') + ".npy";
-  const Result<ObjectId> aborted = sink.begin({root.text(), "", file});
-  REQUIRE(aborted.ok());
-  sink.abort(aborted.value());
-  CHECK(names_in(root.path()).empty());
-  REQUIRE(store(sink, {root.text(), "", file}, "1") == Status::ok);
-  const std::string short_name = read_mapping(root.path()).at(file);
-  CHECK(short_name.ends_with(".npy"));
-  CHECK(short_name.find_first_not_of("0123456789") == short_name.size() - 4);
+TEST_CASE("tree sink: a long name keeps its ending, an aborted one leaves no row") {
+  for (const std::string suffix : {".npy", ".bin", ".json"}) {
+    TemporaryDirectory root;
+    TreeSink sink;
+    const std::string file = std::string(300, 'x') + suffix;
+    const Result<ObjectId> aborted = sink.begin({root.text(), "", file});
+    REQUIRE(aborted.ok());
+    sink.abort(aborted.value());
+    CHECK(names_in(root.path()).empty());
+    REQUIRE(store(sink, {root.text(), "", file}, "1") == Status::ok);
+    const std::string short_name = read_mapping(root.path()).at(file);
+    CHECK(short_name.ends_with(suffix));
+    CHECK(short_name.find_first_not_of("0123456789") == short_name.size() - suffix.size());
+  }
 }
 
 TEST_CASE("tree sink: a row that a crash cut short does not swallow the next") {
