@@ -18,11 +18,15 @@ Status cause_of_loss(const Session& session, const DumpCounts& counts) {
   return kLossKinds[cause].status;
 }
 
-/// How many records are lost, the cause of them, and what the driver said last.
+/// How many records are lost, the cause of them, what makes a ring larger that was too small, and what the driver said
+/// last.
 template <class Session>
 std::string loss_text(const Session& session, const DumpCounts& counts, const DriverError& said) {
+  const Status cause = cause_of_loss(session, counts);
   std::string text = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) +
-                     " records lost, because: " + std::string(to_string(cause_of_loss(session, counts)));
+                     " records lost, because: " + std::string(to_string(cause));
+  if (cause == Status::ring_full || cause == Status::timeout || cause == Status::too_large)
+    text += "; \"ring_bytes\" in \"opdump\" makes the ring larger";
   if (said.call != nullptr)
     text.append("; the driver's ").append(said.call).append(" returned ").append(std::to_string(said.code));
   return text;

@@ -31,7 +31,8 @@ struct Outcome {
   unsigned journals = 0;
   unsigned tables = 0;
   unsigned records = 0;
-  std::string told = {};  ///< by the journals
+  std::string told = {};   ///< by the journals
+  std::string error = {};  ///< of the stop
 };
 
 Outcome dumped(const std::string& options) {
@@ -60,6 +61,7 @@ Outcome dumped(const std::string& options) {
     REQUIRE(dump.recorder().end_step() == Status::ok);
   }
   Outcome outcome{dump.stop()};
+  outcome.error = dump.error();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path)) {
     if (!entry.is_regular_file()) continue;
     const std::string extension = entry.path().extension().string();
@@ -173,6 +175,8 @@ TEST_CASE("file dump: the log goes to stderr until it is told where") {
 TEST_CASE("file dump: the config's options go before what the program chose") {
   const Outcome made = dumped("{}");
   CHECK(made.stopped != Status::ok);
+  CHECK(made.error == "3 of 3 records lost, because: " + std::string(to_string(Status::ring_full)) +
+                          "; \"ring_bytes\" in \"opdump\" makes the ring larger");
   CHECK(made.journals >= 1);
   CHECK(made.told.find("\nop,3,0,2,3,0,0,") != std::string::npos);
   CHECK(made.told.find(",0,m/Relu.a\nclosed,3,0,") != std::string::npos);
