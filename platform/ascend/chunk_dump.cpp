@@ -1,6 +1,5 @@
 #include "platform/ascend/chunk_dump.hpp"
 
-#include <cstdio>
 #include <new>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/impl/loss_text.hpp"
+#include "platform/posix/impl/stderr_line.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 namespace opdump::ascend {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kRingBytes = std::size_t{4} * 1024 * 1024;
 
 void say_to_stderr(void*, std::string_view line) {
-  std::fprintf(stderr, "opdump: %.*s\n", static_cast<int>(line.size()), line.data());
+  posix::write_stderr_line("opdump: ", line);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -77,6 +78,7 @@ class DescriptorPort {
   ssize_t put(Bytes from) const {
     const ssize_t sent = send(descriptor_, from.data(), from.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0 || errno != ENOTSOCK) return sent;
+    const FileSizeSignal waits;
     return ::write(descriptor_, from.data(), from.size());
   }
 

@@ -9,7 +9,7 @@
 #include "opdump/base/text.hpp"
 #include "platform/posix/base/errno_status.hpp"
 #include "platform/posix/base/unique_fd.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

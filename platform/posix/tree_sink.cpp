@@ -12,8 +12,8 @@
 
 #include "opdump/base/fnv.hpp"
 #include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/impl/working_directory.hpp"
-#include "platform/posix/impl/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 
 /// 1: `sync` flushes whole file systems with syncfs, once. 0: there is none, and every `commit` waits for

@@ -12,6 +12,7 @@
 #include "platform/flashlog/device.hpp"
 #include "platform/posix/base/errno_status.hpp"
 #include "platform/posix/base/unique_fd.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::storage {
 inline namespace OPDUMP_NAMESPACE {
@@ -120,6 +121,7 @@ class StorageNode {
   }
 
   Status write_file(std::uint64_t at, Bytes from) {
+    const posix::FileSizeSignal waits;
     return transfer_all(from.size(), [&](std::size_t done) {
       return system_.pwrite(file_.get(), from.data() + done, from.size() - done,
                             static_cast<off_t>(at + done));

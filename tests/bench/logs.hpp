@@ -13,7 +13,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/cpu.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 /// Two ways in which programs write a log: with write(), and through a mapping. Each puts bytes behind each
 /// other from the start of `file` on; `put` and `end` say whether that went well.

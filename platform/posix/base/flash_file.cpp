@@ -8,30 +8,10 @@
 #include <algorithm>
 
 #include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
-namespace {
-
-/// Calls `transfer(done)` until `bytes` are done. 0 or the errno; EIO where the file ends.
-template <class Transfer>
-int transfer_all(std::size_t bytes, Transfer transfer) {
-  for (std::size_t done = 0; done < bytes;) {
-    const ssize_t result = transfer(done);
-    if (result < 0 && errno == EINTR) continue;
-    if (result <= 0) return result < 0 ? errno : EIO;
-    done += static_cast<std::size_t>(result);
-  }
-  return 0;
-}
-
-int write_at(int fd, std::uint64_t at, Bytes from) {
-  return transfer_all(from.size(), [&](std::size_t done) {
-    return pwrite(fd, from.data() + done, from.size() - done, static_cast<off_t>(at + done));
-  });
-}
-
-}  // namespace
 
 Status FlashFile::open(const char* path, const flashlog::Geometry& part, bool create) {
   last_errno_ = 0;
@@ -76,20 +56,24 @@ Status FlashFile::fail(int error) {
 }
 
 Status FlashFile::read(std::uint32_t block, std::uint32_t offset, MutableBytes to) {
-  return fail(transfer_all(to.size(), [&](std::size_t done) {
-    return pread(fd_.get(), to.data() + done, to.size() - done,
-                 static_cast<off_t>(place(block, offset) + done));
-  }));
+  for (std::size_t done = 0; done < to.size();) {
+    const ssize_t result =
+        pread(fd_.get(), to.data() + done, to.size() - done, static_cast<off_t>(place(block, offset) + done));
+    if (result < 0 && errno == EINTR) continue;
+    if (result <= 0) return fail(result < 0 ? errno : EIO);
+    done += static_cast<std::size_t>(result);
+  }
+  return fail(0);
 }
 
 Status FlashFile::program(std::uint32_t block, std::uint32_t offset, Bytes from) {
-  if (!direct_) return fail(write_at(fd_.get(), place(block, offset), from));
+  if (!direct_) return fail(write_all_at(fd_.get(), from, place(block, offset)));
   // The kernel wants memory that is aligned like the file.
   if (reinterpret_cast<std::uintptr_t>(from.data()) % kDirectBytes == 0)
-    return fail(write_at(direct_.get(), place(block, offset), from));
+    return fail(write_all_at(direct_.get(), from, place(block, offset)));
   for (std::size_t done = 0; done < from.size(); done += kDirectBytes) {
     copy_bytes(buffer_, from.subspan(done, kDirectBytes));
-    const int error = write_at(direct_.get(), place(block, offset) + done, buffer_);
+    const int error = write_all_at(direct_.get(), buffer_, place(block, offset) + done);
     if (error != 0) return fail(error);
   }
   return Status::ok;
@@ -99,7 +83,7 @@ Status FlashFile::erase(std::uint32_t block) {
   std::fill_n(buffer_, sizeof buffer_, part_.erased);
   for (std::uint32_t offset = 0; offset < part_.block_bytes; offset += kDirectBytes) {
     const std::size_t bytes = std::min<std::size_t>(part_.block_bytes - offset, kDirectBytes);
-    const int error = write_at(fd_.get(), place(block, offset), Bytes(buffer_, bytes));
+    const int error = write_all_at(fd_.get(), Bytes(buffer_, bytes), place(block, offset));
     if (error != 0) return fail(error);
   }
   return Status::ok;

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "opdump/knobs.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,6 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 inline void write_stderr_line(std::string_view head, std::string_view text) {
   const auto part = [](std::string_view of) { return iovec{const_cast<char*>(of.data()), of.size()}; };
   const iovec parts[] = {part(head), part(text), part("\n")};
+  const FileSizeSignal waits;
   static_cast<void>(!::writev(STDERR_FILENO, parts, 3));
 }
 

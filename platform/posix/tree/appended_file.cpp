@@ -9,7 +9,7 @@
 
 #include "opdump/base/text.hpp"
 #include "opdump/format/journal_lines.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/tree/short_journal.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 

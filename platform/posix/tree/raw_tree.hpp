@@ -11,8 +11,8 @@
 #include "opdump/base/text.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/posix/base/errno_status.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/impl/working_directory.hpp"
-#include "platform/posix/impl/write_all.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -21,7 +21,7 @@
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "platform/posix/base/unique_fd.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 
 namespace opdump::posix {
@@ -540,17 +540,6 @@ bool read_at(int file, char* to, std::size_t bytes, std::uint64_t from) {
   return pread(file, to, bytes, static_cast<off_t>(from)) == static_cast<ssize_t>(bytes);
 }
 
-int write_at(int file, std::string_view text, std::uint64_t at) {
-  while (!text.empty()) {
-    const ssize_t done = pwrite(file, text.data(), text.size(), static_cast<off_t>(at));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return done == 0 ? EIO : errno;
-    text.remove_prefix(static_cast<std::size_t>(done));
-    at += static_cast<std::uint64_t>(done);
-  }
-  return 0;
-}
-
 /// Puts `now` in the place of `before`, with which the file ends, at `tail`; or nothing. In one call, which a
 /// killed process has made or not; where the file becomes shorter, it ends early in between.
 int replace_tail(int file, std::string_view before, std::string_view now, std::uint64_t tail,
@@ -558,9 +547,9 @@ int replace_tail(int file, std::string_view before, std::string_view now, std::u
   const auto differs = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
   const auto same = static_cast<std::size_t>(differs.first - before.begin());
   if (now.size() < before.size() && ftruncate(file, static_cast<off_t>(tail + same)) != 0) return errno;
-  const int error = write_at(file, now.substr(same), tail + same);
+  const int error = write_all_at(file, as_bytes(now.substr(same)), tail + same);
   bytes = tail + (error == 0 ? now.size() : before.size());
-  if (error != 0 && write_at(file, before.substr(same), tail + same) == 0)
+  if (error != 0 && write_all_at(file, as_bytes(before.substr(same)), tail + same) == 0)
     static_cast<void>(ftruncate(file, static_cast<off_t>(bytes)) == 0);
   return error;
 }

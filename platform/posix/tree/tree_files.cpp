@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 #if defined(__linux__)

@@ -18,7 +18,7 @@
 #include "opdump/format/journal_lines.hpp"
 #include "opdump/format/statistic_table.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "platform/posix/tree/short_journal.hpp"
 #include "platform/posix/tree/tree_files.hpp"
 

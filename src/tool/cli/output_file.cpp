@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 namespace opdump::tool {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "platform/posix/base/unique_fd.hpp"
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 #include "src/config/text/human_text.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"

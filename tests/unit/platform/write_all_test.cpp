@@ -1,7 +1,9 @@
-#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/base/write_all.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -11,6 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "platform/posix/base/flash_file.hpp"
+#include "platform/posix/impl/stderr_line.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "tests/support/waiting.hpp"
 
 using namespace opdump;
@@ -63,6 +68,31 @@ TEST_CASE("write all: goes on after short writes and signals") {
   CHECK(error == 0);
   CHECK(g_signals > 10);
   CHECK(received == expected);
+}
+
+TEST_CASE("write all: what is too large for the limit of file sizes ends no program") {
+  const tests::TemporaryDirectory directory;
+  const int file = open((directory.path() / "log").c_str(), O_RDWR | O_CREAT | O_APPEND, 0600);
+  const int stderr_before = dup(STDERR_FILENO);
+  posix::FlashFile flash;
+  const flashlog::Geometry part = {.block_bytes = 4096, .block_count = 3, .program_bytes = 16};
+  REQUIRE(flash.open((directory.path() / "flash").c_str(), part, true) == Status::ok);
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small = {4096, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  dup2(file, STDERR_FILENO);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 6; ++i) posix::write_stderr_line("opdump: ", line);
+  dup2(stderr_before, STDERR_FILENO);
+  const flashlog::Device device = flash.device();
+  CHECK(device.program(device.context, 0, 0, as_bytes(line).first(992)) == Status::ok);
+  CHECK(device.program(device.context, 1, 0, as_bytes(line).first(992)) == Status::file_too_large);
+  CHECK(posix::write_all_at(file, as_bytes(line), 8192) == EFBIG);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(lseek(file, 0, SEEK_END) == 4096);
+  close(stderr_before);
+  close(file);
 }
 
 TEST_CASE("write all: nothing to write is no call") {

@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "opdump/base/bytes.hpp"
@@ -73,6 +75,19 @@ class FileSizeSignal {
     vectors[0].iov_base = static_cast<std::byte*>(vectors[0].iov_base) + written;
     vectors[0].iov_len -= written;
   }
+}
+
+/// Writes all of `from` to `file` from byte `at` on. As `write_all`.
+[[nodiscard]] inline int write_all_at(int file, Bytes from, std::uint64_t at) {
+  const FileSizeSignal waits;
+  while (!from.empty()) {
+    const ssize_t done = pwrite(file, from.data(), from.size(), static_cast<off_t>(at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done == 0 ? EIO : errno;
+    from = from.subspan(static_cast<std::size_t>(done));
+    at += static_cast<std::uint64_t>(done);
+  }
+  return 0;
 }
 
 }  // namespace OPDUMP_NAMESPACE
